@@ -1,0 +1,1 @@
+//! The data engine: shards, the key table, values and their encodings, expiry.

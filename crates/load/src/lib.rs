@@ -1,0 +1,1 @@
+//! The load generator: plans, key and value generators, sessions, pacing, recording.

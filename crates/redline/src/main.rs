@@ -1,0 +1,3 @@
+//! The one binary: applets and personalities.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! What a run produced: the result model and its renderings.

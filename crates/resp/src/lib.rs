@@ -1,0 +1,1 @@
+//! The Redis wire protocol: request parser, reply writer, client-side reply reader.

@@ -1,0 +1,1 @@
+//! The store: workers, connections, dispatch, commands, configuration.

@@ -1,0 +1,1 @@
+//! Test support: in-process server, scripts, the oracle beside a real server, a fake server.

@@ -1,0 +1,1 @@
+//! Number and float text as Redis prints it, glob patterns, cluster slots.

@@ -1,0 +1,3 @@
+//! Project tasks: test, tidy, versus.
+
+fn main() {}
