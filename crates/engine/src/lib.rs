@@ -1,1 +1,6 @@
 //! The data engine: shards, the key table, values and their encodings, expiry.
+
+pub mod hashing;
+pub mod table;
+
+pub use table::Table;
