@@ -1,0 +1,312 @@
+//! The result of a run as data: what was asked, where, and what was seen. Every rendering is a pure function of it.
+//!
+//! Units are in the field names; every latency is in nanoseconds. A consumer that meets a higher
+//! [`SCHEMA_VERSION`] than its own must refuse: fields are added without a new version, never changed.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::histogram::Histogram;
+
+/// The version of this model that [`RunResult::schema_version`] carries.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// One run of the lab: one or more steps (tests) against one target, and all that is needed to read or repeat it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunResult {
+    /// Always [`SCHEMA_VERSION`] when written by this version of the crate.
+    pub schema_version: u32,
+    /// The program that made the run.
+    pub tool: Tool,
+    /// Wall clock at the start, milliseconds since the Unix epoch.
+    pub started_at_unix_ms: u64,
+    /// The plans that were run, as an array with one plan a step; secrets are left out.
+    pub plan: serde_json::Value,
+    /// The machine that generated the load.
+    pub machine: Machine,
+    /// What was measured.
+    pub target: Target,
+    /// The steps in the order they were run.
+    pub steps: Vec<StepResult>,
+    /// True when the run was ended early by the user.
+    pub interrupted: bool,
+    /// The sentence that ended the run early, when an error did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// The program that made a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tool {
+    /// Its name, `redline`.
+    pub name: String,
+    /// Its version, as `--version` prints it.
+    pub version: String,
+}
+
+/// The machine that generated the load; a field that could not be found out is empty or zero.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Machine {
+    /// Model name of the processor.
+    pub cpu_model: String,
+    /// Logical processors this process may use.
+    pub cores: u32,
+    /// Physical memory.
+    pub memory_bytes: u64,
+    /// Kernel name and release.
+    pub kernel: String,
+    /// Operating system, as it names itself.
+    pub os: String,
+}
+
+/// What was measured.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Target {
+    /// `redis://host:port/db` or `unix:path`, without credentials.
+    pub url: String,
+    /// The server's name for itself (`redis`, `valkey`, `redline`, …); empty when it would not say.
+    pub server_name: String,
+    /// The server's version; empty when it would not say.
+    pub server_version: String,
+    /// True when no target was named, so that the store inside this program was measured.
+    pub embedded: bool,
+}
+
+/// Which moment a reply's latency ends at, and which it starts from: the tools that this lab replaces differ.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LatencyClock {
+    /// From the write of a batch to its first reply byte, given to every request of the batch (redis-benchmark).
+    FirstByte,
+    /// From the write of a batch to its last reply, given to every request of the batch (resp-benchmark).
+    WholeBatch,
+    /// From each request's own write to its own reply (memtier_benchmark, and the default here).
+    #[default]
+    PerRequest,
+}
+
+impl LatencyClock {
+    /// The clock in words, for every report to name it.
+    pub fn describe(self) -> &'static str {
+        match self {
+            Self::FirstByte => {
+                "write of the batch to its first reply byte, for all requests of the batch"
+            }
+            Self::WholeBatch => {
+                "write of the batch to its last reply, for all requests of the batch"
+            }
+            Self::PerRequest => "each request's own write to its own reply",
+        }
+    }
+}
+
+/// One step of a run: one test, or one command, under constant conditions.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StepResult {
+    /// The test's title (`SET`, `LRANGE_100 (first 100 elements)`, or the command itself).
+    pub title: String,
+    /// Replies received in the measured time, error replies included.
+    pub requests: u64,
+    /// Requests that had been sent, or were due, and had no reply when the step ended.
+    pub unanswered: u64,
+    /// Measured time, from the first send to the last reply or the deadline; warm-up is not in it.
+    pub duration_ns: u64,
+    /// Wall clock at the start of the measured time, milliseconds since the Unix epoch.
+    pub started_at_unix_ms: u64,
+    /// Connections, over all threads.
+    pub connections: u32,
+    /// Threads that generated load.
+    pub threads: u32,
+    /// Requests that a connection has in flight at most.
+    pub pipeline: u32,
+    /// Size of the values written, where the test has one size; the length of the encoded command for custom commands.
+    pub payload_bytes: u64,
+    /// False when each request (or batch) had a connection of its own.
+    pub keep_alive: bool,
+    /// The rate asked for over all connections, for an open loop; absent in a closed loop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_rate_rps: Option<f64>,
+    /// Where latencies start and end.
+    pub clock: LatencyClock,
+    /// Results by command, in the order of the plan's mix.
+    pub commands: Vec<CommandResult>,
+    /// All commands together; its label is `Totals`.
+    pub totals: CommandResult,
+    /// Second by second, from the start of the measured time; seconds without a reply are present.
+    pub series: Vec<SeriesPoint>,
+    /// What can be said about the generator itself: whether it, not the server, was the limit.
+    pub generator: Generator,
+    /// Bytes read from the server in the measured time.
+    pub bytes_in: u64,
+    /// Bytes written to the server in the measured time.
+    pub bytes_out: u64,
+    /// True when the user ended the step early.
+    pub interrupted: bool,
+}
+
+impl StepResult {
+    /// Replies a second over the measured time; 0 for a step that had no time.
+    pub fn requests_per_s(&self) -> f64 {
+        per_second(self.requests, self.duration_ns)
+    }
+
+    /// The measured time in seconds.
+    pub fn duration_s(&self) -> f64 {
+        self.duration_ns as f64 / 1e9
+    }
+}
+
+/// What one command (or all together) did in a step.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CommandResult {
+    /// The command's name, or the label that the plan gave it.
+    pub label: String,
+    /// Replies that were no errors: the samples of both histograms.
+    pub count: u64,
+    /// Error replies by class: the first word of the error (`ERR`, `MOVED`, `OOM`, …). They are in no histogram.
+    pub errors: BTreeMap<String, u64>,
+    /// Replies of read commands that found something.
+    pub hits: u64,
+    /// Replies of read commands that found nothing (null, or an empty collection).
+    pub misses: u64,
+    /// Sent to done.
+    pub service: Histogram,
+    /// Due to done; in a closed loop a request is due when it is sent, so this equals `service`.
+    pub response: Histogram,
+}
+
+impl CommandResult {
+    /// An empty result with this label.
+    pub fn new(label: impl Into<String>) -> Self {
+        Self {
+            label: label.into(),
+            count: 0,
+            errors: BTreeMap::new(),
+            hits: 0,
+            misses: 0,
+            service: Histogram::new(),
+            response: Histogram::new(),
+        }
+    }
+
+    /// Error replies of all classes.
+    pub fn error_count(&self) -> u64 {
+        self.errors.values().sum()
+    }
+
+    /// Adds another result's counts and samples to this one; the label stays.
+    pub fn merge(&mut self, other: &Self) {
+        self.count += other.count;
+        for (class, count) in &other.errors {
+            *self.errors.entry(class.clone()).or_default() += count;
+        }
+        self.hits += other.hits;
+        self.misses += other.misses;
+        self.service.merge(&other.service);
+        self.response.merge(&other.response);
+    }
+
+    /// Successful replies a second over a step's measured time.
+    pub fn count_per_s(&self, duration_ns: u64) -> f64 {
+        per_second(self.count, duration_ns)
+    }
+}
+
+/// One second of a step. Latencies are response times (due to done).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct SeriesPoint {
+    /// Whole seconds since the start of the measured time.
+    pub second: u32,
+    /// Replies in this second that were no errors.
+    pub count: u64,
+    /// Error replies in this second.
+    pub errors: u64,
+    /// Mean latency.
+    pub mean_ns: f64,
+    /// Median latency.
+    pub p50_ns: u64,
+    /// 99th percentile.
+    pub p99_ns: u64,
+    /// Largest latency.
+    pub max_ns: u64,
+}
+
+/// The load generator's own state: the answer to "was the client the limit?".
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Generator {
+    /// Processor time that each thread used in the measured time.
+    pub thread_cpu_ns: Vec<u64>,
+    /// How late the latest send was against its due time; 0 in a closed loop.
+    pub max_send_lag_ns: u64,
+    /// Most requests that were due and not yet sent, on any one connection; 0 in a closed loop.
+    pub max_backlog: u64,
+}
+
+fn per_second(count: u64, duration_ns: u64) -> f64 {
+    if duration_ns == 0 { 0.0 } else { count as f64 * 1e9 / duration_ns as f64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step() -> StepResult {
+        let mut get = CommandResult::new("GET");
+        get.count = 2;
+        get.hits = 1;
+        get.misses = 1;
+        get.errors.insert("MOVED".into(), 3);
+        get.service.record(1_000, 2);
+        get.response.record(2_000, 2);
+        let mut totals = CommandResult::new("Totals");
+        totals.merge(&get);
+        StepResult {
+            title: "GET".into(),
+            requests: 5,
+            unanswered: 0,
+            duration_ns: 500_000_000,
+            started_at_unix_ms: 1,
+            connections: 1,
+            threads: 1,
+            pipeline: 1,
+            payload_bytes: 3,
+            keep_alive: true,
+            target_rate_rps: None,
+            clock: LatencyClock::PerRequest,
+            commands: vec![get],
+            totals,
+            series: vec![SeriesPoint { second: 0, count: 2, errors: 3, ..SeriesPoint::default() }],
+            generator: Generator::default(),
+            bytes_in: 10,
+            bytes_out: 20,
+            interrupted: false,
+        }
+    }
+
+    #[test]
+    fn a_result_survives_json() {
+        let run = RunResult {
+            schema_version: SCHEMA_VERSION,
+            tool: Tool::default(),
+            started_at_unix_ms: 7,
+            plan: serde_json::json!([{ "title": "GET" }]),
+            machine: Machine::default(),
+            target: Target::default(),
+            steps: vec![step()],
+            interrupted: false,
+            error: None,
+        };
+        let text = serde_json::to_string(&run).unwrap();
+        assert_eq!(serde_json::from_str::<RunResult>(&text).unwrap(), run);
+    }
+
+    #[test]
+    fn rates_count_error_replies_apart() {
+        let step = step();
+        assert_eq!(step.requests_per_s(), 10.0);
+        assert_eq!(step.totals.count_per_s(step.duration_ns), 4.0);
+        assert_eq!(step.totals.error_count(), 3);
+        assert_eq!(per_second(5, 0), 0.0);
+    }
+}
