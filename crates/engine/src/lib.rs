@@ -2,5 +2,6 @@
 
 pub mod hashing;
 pub mod table;
+pub mod zset;
 
 pub use table::Table;

@@ -1,0 +1,4 @@
+//! Sorted sets.
+
+pub mod member;
+pub mod tree;
