@@ -1,1 +1,10 @@
 //! The load generator: plans, key and value generators, sessions, pacing, recording.
+#![forbid(unsafe_code)]
+
+pub mod argument;
+pub mod distribution;
+pub mod plan;
+pub mod template;
+mod template_text;
+
+pub use plan::Plan;

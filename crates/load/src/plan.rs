@@ -1,0 +1,440 @@
+//! A run as data: what is sent where, by how many connections, for how long, how fast, and which clock reads it.
+//!
+//! Every command line becomes a [`Plan`]; the engine knows nothing else. Stop rule, pacing and clock are values here,
+//! so that no loop is written twice. A plan in JSON can be run again; passwords are left out of it.
+
+use report::model::LatencyClock;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::argument::Argument;
+
+/// Most connections that one plan may open.
+pub const MAX_CONNECTIONS: u32 = 100_000;
+/// Most threads that one plan may start.
+pub const MAX_THREADS: u32 = 500;
+/// Deepest pipeline.
+pub const MAX_PIPELINE: u32 = 100_000;
+/// Highest rate of an open loop, requests a second.
+pub const MAX_RATE_RPS: f64 = 1e8;
+/// Most commands in a mix.
+pub const MAX_MIX: usize = 1_000;
+
+/// One step of a run, complete: the engine needs nothing else to carry it out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// The test's title in reports.
+    pub title: String,
+    /// Where the load goes: connection `i` uses target `i % targets`.
+    pub targets: Vec<Target>,
+    /// Connections over all threads.
+    pub connections: u32,
+    /// Threads; connection `i` lives on thread `i % threads`.
+    pub threads: u32,
+    /// How many requests a connection has in flight, and when it sends the next.
+    pub pipeline: Pipeline,
+    /// False: each batch has a connection of its own (redis-benchmark's `-k 0`).
+    pub keep_alive: bool,
+    /// Commands that each new connection sends after authentication and selection; an error reply to one ends the run.
+    pub prefix: Vec<Vec<Argument>>,
+    /// What is sent; a request is drawn from it by weight.
+    pub mix: Vec<MixEntry>,
+    /// What `__rand_int__` and its kin stand for.
+    pub placeholders: Placeholders,
+    /// When the step is over.
+    pub stop: Stop,
+    /// What is sent before the measured time and not recorded.
+    pub warm_up: WarmUp,
+    /// Closed loop or open loop.
+    pub pacing: Pacing,
+    /// Where latencies start and end.
+    pub clock: LatencyClock,
+    /// Seed of all random choices: the same seed gives the same bytes on each connection, whatever the thread count.
+    pub seed: u64,
+    /// What an error reply does.
+    pub errors: ErrorPolicy,
+    /// The run fails when a connection waits longer than this for a reply; absent: as long as the stop rule allows.
+    #[serde(default)]
+    pub reply_timeout_ms: Option<u64>,
+    /// Size of the values written, for reports only.
+    pub payload_bytes: u64,
+}
+
+impl Default for Plan {
+    /// 50 connections of one thread to 127.0.0.1:6379, closed loop, 100,000 `PING`s: the defaults of redis-benchmark.
+    fn default() -> Self {
+        Self {
+            title: "PING".into(),
+            targets: vec![Target::default()],
+            connections: 50,
+            threads: 1,
+            pipeline: Pipeline::default(),
+            keep_alive: true,
+            prefix: Vec::new(),
+            mix: vec![MixEntry::new("PING", vec![CommandText::arguments(["PING"])])],
+            placeholders: Placeholders::default(),
+            stop: Stop { requests: Some(100_000), ..Stop::default() },
+            warm_up: WarmUp::default(),
+            pacing: Pacing::Closed,
+            clock: LatencyClock::PerRequest,
+            seed: 0,
+            errors: ErrorPolicy::Count,
+            reply_timeout_ms: None,
+            payload_bytes: 0,
+        }
+    }
+}
+
+/// One server to load.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Target {
+    /// Where it listens.
+    pub address: Address,
+    /// User name for `AUTH`; needs a password.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    /// Password for `AUTH`; never written to JSON.
+    #[serde(default, skip_serializing)]
+    pub password: Option<String>,
+    /// Database for `SELECT`, which is sent when it is not 0.
+    #[serde(default)]
+    pub database: u32,
+    /// Protocol version; 3 sends `HELLO 3`.
+    #[serde(default)]
+    pub protocol: Protocol,
+}
+
+impl Default for Target {
+    fn default() -> Self {
+        Self::tcp("127.0.0.1", 6379)
+    }
+}
+
+impl Target {
+    /// A target at a TCP address, without credentials, in database 0, with RESP2.
+    pub fn tcp(host: impl Into<String>, port: u16) -> Self {
+        Self::at(Address::Tcp { host: host.into(), port })
+    }
+
+    /// A target at a Unix socket, without credentials, in database 0, with RESP2.
+    pub fn unix(path: impl Into<String>) -> Self {
+        Self::at(Address::Unix { path: path.into() })
+    }
+
+    fn at(address: Address) -> Self {
+        Self { address, user: None, password: None, database: 0, protocol: Protocol::Resp2 }
+    }
+}
+
+/// Where a server listens.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Address {
+    /// A TCP host name or address, and a port.
+    Tcp {
+        /// Name or address; IPv6 without brackets.
+        host: String,
+        /// Port.
+        port: u16,
+    },
+    /// A Unix stream socket.
+    Unix {
+        /// Its path.
+        path: String,
+    },
+}
+
+impl std::fmt::Display for Address {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Tcp { host, port } if host.contains(':') => write!(formatter, "[{host}]:{port}"),
+            Self::Tcp { host, port } => write!(formatter, "{host}:{port}"),
+            Self::Unix { path } => write!(formatter, "{path}"),
+        }
+    }
+}
+
+/// Protocol version of a connection.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Protocol {
+    /// What every server speaks without being asked.
+    #[default]
+    Resp2,
+    /// Asked for by `HELLO 3`.
+    Resp3,
+}
+
+/// Requests in flight on one connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pipeline {
+    /// Most of them; at least 1. With sequences of commands it counts sequences.
+    pub depth: u32,
+    /// When the next are sent.
+    pub mode: PipelineMode,
+}
+
+impl Default for Pipeline {
+    fn default() -> Self {
+        Self { depth: 1, mode: PipelineMode::Window }
+    }
+}
+
+/// When a connection sends its next requests.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PipelineMode {
+    /// `depth` at once, the next `depth` after all their replies (redis-benchmark, resp-benchmark).
+    Batch,
+    /// As soon as a reply makes room (memtier_benchmark, and the default here).
+    #[default]
+    Window,
+}
+
+/// A command, or a sequence of commands sent together, and how often it is chosen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MixEntry {
+    /// Its name in reports; entries with the same label are reported together.
+    pub label: String,
+    /// One command, or several that are always sent in this order; each reply is one request.
+    pub commands: Vec<CommandText>,
+    /// Its share: weight over the sum of all weights; at least 1.
+    pub weight: u32,
+}
+
+impl MixEntry {
+    /// An entry of weight 1.
+    pub fn new(label: impl Into<String>, commands: Vec<CommandText>) -> Self {
+        Self { label: label.into(), commands, weight: 1 }
+    }
+}
+
+/// A command with placeholders, in one of the syntaxes that people know.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CommandText {
+    /// Arguments with the placeholders of redis-benchmark and valkey-benchmark: `__rand_int__`, `__rand_1st__` to
+    /// `__rand_9th__`, `__data__`.
+    Arguments(Vec<Argument>),
+    /// A line with the placeholders of resp-benchmark: `{key uniform N}`, `{key sequence N}`, `{key zipfian N}`,
+    /// `{value N}`, `{rand N}`, `{range N W}`. Quotes protect spaces; `{{` is a brace.
+    Line(String),
+    /// Sent as it is, ended by CR LF: an inline command; placeholders as in `Arguments`.
+    Inline(String),
+}
+
+impl CommandText {
+    /// [`CommandText::Arguments`] from anything that makes arguments.
+    pub fn arguments<A: Into<Argument>>(arguments: impl IntoIterator<Item = A>) -> Self {
+        Self::Arguments(arguments.into_iter().map(Into::into).collect())
+    }
+}
+
+/// What the placeholders of [`CommandText::Arguments`] stand for.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Placeholders {
+    /// `__rand_int__` and `__rand_1st__`… are 12 digits below this; absent: they are sent literally; 0: always zero.
+    pub keyspace: Option<u64>,
+    /// They count up instead of being random.
+    pub sequential: bool,
+    /// What `__data__` stands for.
+    pub data: Argument,
+}
+
+/// When a step is over: whichever comes first of those that are present; none present means when it is told to stop.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stop {
+    /// After this many measured requests over all connections.
+    pub requests: Option<u64>,
+    /// After this measured time.
+    pub duration_ms: Option<u64>,
+    /// How `requests` are shared among the connections.
+    #[serde(default)]
+    pub share: Share,
+}
+
+/// How a number of requests is shared among connections.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Share {
+    /// Each connection sends the same number, so that runs repeat byte for byte and sequences leave no key out.
+    #[default]
+    Even,
+    /// Each connection takes from one budget as fast as it can (redis-benchmark). Plans with sequences stay even.
+    FirstCome,
+}
+
+/// What is sent before the measured time; it is over when every part that is present is reached.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WarmUp {
+    /// At least this many requests over all connections; 0 for none.
+    pub requests: u64,
+    /// At least this long; 0 for none.
+    pub duration_ms: u64,
+}
+
+/// When requests are due.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pacing {
+    /// A request is due when the pipeline has room for it: as fast as the server answers.
+    #[default]
+    Closed,
+    /// Request `i` of the run is due at start + `i`/rate, whether or not the server keeps up; none is dropped.
+    Constant {
+        /// Requests a second over all connections.
+        rate_rps: f64,
+    },
+}
+
+/// What an error reply does.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorPolicy {
+    /// It is counted by class, and the run goes on.
+    #[default]
+    Count,
+    /// The first one ends the run with its text (redis-benchmark).
+    Stop,
+}
+
+/// Why a plan can't be run.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum PlanError {
+    /// A number is outside its limits.
+    #[error("{field} must be from {least} to {most}")]
+    OutOfRange {
+        /// The field's name in the plan.
+        field: &'static str,
+        /// Least value allowed.
+        least: u64,
+        /// Greatest value allowed.
+        most: u64,
+    },
+    /// A list that needs an element has none.
+    #[error("{0} must not be empty")]
+    Empty(&'static str),
+    /// The clock gives all requests of a batch one latency, but there are no batches.
+    #[error("this latency clock needs the batch pipeline mode")]
+    ClockNeedsBatches,
+    /// A connection for each batch can't be had with a sliding window.
+    #[error("a connection for each batch needs the batch pipeline mode")]
+    ReconnectNeedsBatches,
+    /// A user without a password.
+    #[error("a user name needs a password")]
+    UserWithoutPassword,
+    /// A command's text can't be understood.
+    #[error("{0}")]
+    Template(#[from] crate::template::TemplateError),
+}
+
+impl Plan {
+    /// Checks all limits that can be checked without compiling the commands.
+    ///
+    /// # Errors
+    /// The first rule that is broken.
+    pub fn check(&self) -> Result<(), PlanError> {
+        within("connections", self.connections.into(), 1, MAX_CONNECTIONS.into())?;
+        within("threads", self.threads.into(), 1, MAX_THREADS.into())?;
+        within("pipeline depth", self.pipeline.depth.into(), 1, MAX_PIPELINE.into())?;
+        within("mix", self.mix.len() as u64, 1, MAX_MIX as u64)?;
+        if self.targets.is_empty() {
+            return Err(PlanError::Empty("targets"));
+        }
+        if self.targets.iter().any(|target| target.user.is_some() && target.password.is_none()) {
+            return Err(PlanError::UserWithoutPassword);
+        }
+        for entry in &self.mix {
+            within("weight", entry.weight.into(), 1, u32::MAX.into())?;
+            if entry.commands.is_empty() {
+                return Err(PlanError::Empty("commands"));
+            }
+        }
+        if self.prefix.iter().any(Vec::is_empty) {
+            return Err(PlanError::Empty("prefix command"));
+        }
+        if let Pacing::Constant { rate_rps } = self.pacing
+            && !(rate_rps > 0.0 && rate_rps <= MAX_RATE_RPS)
+        {
+            return Err(PlanError::OutOfRange {
+                field: "rate",
+                least: 0,
+                most: MAX_RATE_RPS as u64,
+            });
+        }
+        let batches = self.pipeline.mode == PipelineMode::Batch || self.pipeline.depth == 1;
+        if self.clock != LatencyClock::PerRequest && !batches {
+            return Err(PlanError::ClockNeedsBatches);
+        }
+        if !self.keep_alive && !batches {
+            return Err(PlanError::ReconnectNeedsBatches);
+        }
+        Ok(())
+    }
+
+    /// Threads that have a connection.
+    pub fn busy_threads(&self) -> u32 {
+        self.threads.min(self.connections)
+    }
+}
+
+fn within(field: &'static str, value: u64, least: u64, most: u64) -> Result<(), PlanError> {
+    if (least..=most).contains(&value) {
+        Ok(())
+    } else {
+        Err(PlanError::OutOfRange { field, least, most })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_survives_json_but_its_password_does_not() {
+        let mut plan = Plan {
+            pacing: Pacing::Constant { rate_rps: 1000.5 },
+            mix: vec![MixEntry::new(
+                "SET",
+                vec![CommandText::Line("SET {key uniform 10} x".into())],
+            )],
+            ..Plan::default()
+        };
+        plan.targets[0].password = Some("secret".into());
+        let text = serde_json::to_string(&plan).unwrap();
+        assert!(!text.contains("secret"));
+        let read: Plan = serde_json::from_str(&text).unwrap();
+        plan.targets[0].password = None;
+        assert_eq!(read, plan);
+    }
+
+    #[test]
+    fn each_limit_has_its_error() {
+        let good = Plan::default();
+        assert_eq!(good.check(), Ok(()));
+        type Breaking = fn(&mut Plan);
+        let broken: [(Breaking, &str); 7] = [
+            (|plan| plan.connections = 0, "connections must be from 1 to 100000"),
+            (|plan| plan.threads = 501, "threads must be from 1 to 500"),
+            (|plan| plan.mix.clear(), "mix must be from 1 to 1000"),
+            (|plan| plan.targets.clear(), "targets must not be empty"),
+            (|plan| plan.targets[0].user = Some("u".into()), "a user name needs a password"),
+            (
+                |plan| plan.pacing = Pacing::Constant { rate_rps: f64::NAN },
+                "rate must be from 0 to 100000000",
+            ),
+            (
+                |plan| {
+                    plan.pipeline.depth = 2;
+                    plan.clock = LatencyClock::FirstByte;
+                },
+                "this latency clock needs the batch pipeline mode",
+            ),
+        ];
+        for (breaking, text) in broken {
+            let mut plan = good.clone();
+            breaking(&mut plan);
+            assert_eq!(plan.check().unwrap_err().to_string(), text);
+        }
+    }
+}

@@ -1,0 +1,336 @@
+//! Commands with placeholders, compiled once into encoded RESP with slots that are filled in place for each request.
+//!
+//! Digits and values of fixed width are patched where they stand, so that a request costs one copy and a few stores;
+//! only arguments of varying width are encoded anew. Two syntaxes lead here: that of redis-benchmark
+//! (`__rand_int__`) and that of resp-benchmark (`{key uniform N}`).
+
+use rand_core::RngCore;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use thiserror::Error;
+
+use crate::distribution::Distribution;
+use crate::plan::{CommandText, Placeholders};
+use crate::template_text::{self, Piece};
+
+/// Largest encoded command sequence, in bytes: twice the largest value that servers take.
+pub const MAX_ENCODED_BYTES: usize = 2 << 30;
+
+/// Why a command's text can't be understood.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum TemplateError {
+    /// No arguments at all.
+    #[error("empty command")]
+    Empty,
+    /// A quote that is not closed.
+    #[error("unbalanced quotes in command: {0}")]
+    Quotes(String),
+    /// A placeholder that is not closed.
+    #[error("placeholder without a closing brace: {0}")]
+    Unclosed(String),
+    /// A placeholder that does not exist, or with the wrong words.
+    #[error(
+        "unknown placeholder {{{0}}}: there are {{key uniform|sequence|zipfian N}}, {{value N}}, {{rand N}}, \
+         {{range N W}}; write {{{{ for a brace"
+    )]
+    Unknown(String),
+    /// A number outside its limits.
+    #[error("{{{placeholder}}}: the number must be from 1 to {most}")]
+    Number {
+        /// The placeholder's words.
+        placeholder: String,
+        /// The greatest number allowed.
+        most: u64,
+    },
+    /// The keyspace is wider than the placeholder's twelve digits.
+    #[error("the keyspace must be at most {0}")]
+    Keyspace(u64),
+    /// The command would be larger than [`MAX_ENCODED_BYTES`].
+    #[error("the command is larger than {MAX_ENCODED_BYTES} bytes")]
+    TooLarge,
+}
+
+/// A compiled command sequence.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Template {
+    chunks: Vec<Chunk>,
+    draws: Vec<Distribution>,
+    reads: Vec<bool>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Chunk {
+    /// Bytes that are copied, then patched.
+    Fixed { bytes: Vec<u8>, patches: Vec<Patch> },
+    /// One argument whose length is not known before its pieces are rendered.
+    Variable(Vec<Piece>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Patch {
+    offset: usize,
+    width: usize,
+    /// The draw whose number stands here in digits; `None` for random letters and digits.
+    draw: Option<usize>,
+}
+
+/// Commands whose reply tells whether something was there. A null or empty reply is a miss.
+const READ_COMMANDS: [&str; 35] = [
+    "GET",
+    "GETDEL",
+    "GETEX",
+    "GETRANGE",
+    "HGET",
+    "HGETALL",
+    "HKEYS",
+    "HRANDFIELD",
+    "HVALS",
+    "LINDEX",
+    "LPOP",
+    "LPOS",
+    "LRANGE",
+    "RPOP",
+    "SINTER",
+    "SMEMBERS",
+    "SPOP",
+    "SRANDMEMBER",
+    "SUBSTR",
+    "SUNION",
+    "XRANGE",
+    "XREAD",
+    "XREVRANGE",
+    "ZPOPMAX",
+    "ZPOPMIN",
+    "ZRANDMEMBER",
+    "ZRANGE",
+    "ZRANGEBYLEX",
+    "ZRANGEBYSCORE",
+    "ZRANK",
+    "ZREVRANGE",
+    "ZREVRANGEBYLEX",
+    "ZREVRANGEBYSCORE",
+    "ZREVRANK",
+    "ZSCORE",
+];
+
+impl Template {
+    /// Compiles a sequence of commands that is sent as one.
+    ///
+    /// # Errors
+    /// The first thing in the text that can't be understood or is outside its limits.
+    pub fn compile(
+        commands: &[CommandText],
+        placeholders: &Placeholders,
+    ) -> Result<Self, TemplateError> {
+        let mut parser = template_text::Parser::new(placeholders)?;
+        let mut builder = Builder::default();
+        let mut reads = Vec::with_capacity(commands.len());
+        for command in commands {
+            let parsed = parser.parse(command)?;
+            reads.push(is_read(&parsed.arguments));
+            if parsed.inline {
+                builder.inline(&parsed.arguments)?;
+            } else {
+                builder.multibulk(parsed.arguments)?;
+            }
+        }
+        Ok(Self { chunks: builder.finish(), draws: parser.finish(), reads })
+    }
+
+    /// For each request of the sequence: whether it is a read, so that a null or empty reply is a miss.
+    pub fn reads(&self) -> &[bool] {
+        &self.reads
+    }
+
+    /// True when a number counts up over all connections.
+    pub fn has_sequence(&self) -> bool {
+        self.draws.iter().any(|draw| matches!(draw, Distribution::Sequence { .. }))
+    }
+
+    /// Appends the encoded commands to `out`. `turn` numbers the commands over all connections.
+    pub fn render(
+        &self,
+        random: &mut Xoshiro256PlusPlus,
+        turn: u64,
+        scratch: &mut Scratch,
+        out: &mut Vec<u8>,
+    ) {
+        scratch.values.clear();
+        scratch.values.extend(self.draws.iter().map(|draw| draw.draw(random, turn)));
+        for chunk in &self.chunks {
+            match chunk {
+                Chunk::Fixed { bytes, patches } => {
+                    let start = out.len();
+                    out.extend_from_slice(bytes);
+                    for patch in patches {
+                        let slot = &mut out[start + patch.offset..][..patch.width];
+                        match patch.draw {
+                            Some(draw) => write_digits(scratch.values[draw], slot),
+                            None => write_alphanumerics(random, slot),
+                        }
+                    }
+                }
+                Chunk::Variable(pieces) => {
+                    scratch.argument.clear();
+                    for piece in pieces {
+                        append_piece(piece, &scratch.values, random, &mut scratch.argument);
+                    }
+                    append_bulk(&scratch.argument, out);
+                }
+            }
+        }
+    }
+}
+
+/// Space that rendering reuses from request to request.
+#[derive(Debug, Default, Clone)]
+pub struct Scratch {
+    values: Vec<u64>,
+    argument: Vec<u8>,
+}
+
+#[derive(Default)]
+struct Builder {
+    chunks: Vec<Chunk>,
+    bytes: Vec<u8>,
+    patches: Vec<Patch>,
+}
+
+impl Builder {
+    fn inline(&mut self, arguments: &[Vec<Piece>]) -> Result<(), TemplateError> {
+        for piece in arguments.iter().flatten() {
+            self.fixed_piece(piece)?;
+        }
+        self.bytes.extend_from_slice(b"\r\n");
+        Ok(())
+    }
+
+    fn multibulk(&mut self, arguments: Vec<Vec<Piece>>) -> Result<(), TemplateError> {
+        self.bytes.extend_from_slice(format!("*{}\r\n", arguments.len()).as_bytes());
+        for pieces in arguments {
+            let Some(length) = pieces.iter().map(Piece::fixed_width).sum::<Option<usize>>() else {
+                self.close_fixed();
+                self.chunks.push(Chunk::Variable(pieces));
+                continue;
+            };
+            self.bytes.extend_from_slice(format!("${length}\r\n").as_bytes());
+            for piece in &pieces {
+                self.fixed_piece(piece)?;
+            }
+            self.bytes.extend_from_slice(b"\r\n");
+        }
+        Ok(())
+    }
+
+    /// Appends a piece of known width; its slot is filled with zeros, which [`write_digits`] relies on.
+    fn fixed_piece(&mut self, piece: &Piece) -> Result<(), TemplateError> {
+        let offset = self.bytes.len();
+        let width = piece.fixed_width().expect("only pieces of fixed width come here");
+        if offset.saturating_add(width) > MAX_ENCODED_BYTES {
+            return Err(TemplateError::TooLarge);
+        }
+        match piece {
+            Piece::Literal(literal) => {
+                self.bytes.extend_from_slice(literal);
+                return Ok(());
+            }
+            Piece::Digits { draw, .. } => {
+                self.patches.push(Patch { offset, width, draw: Some(*draw) });
+            }
+            Piece::Random { .. } | Piece::Integer { .. } => {
+                self.patches.push(Patch { offset, width, draw: None });
+            }
+        }
+        self.bytes.resize(offset + width, b'0');
+        Ok(())
+    }
+
+    fn close_fixed(&mut self) {
+        if !self.bytes.is_empty() {
+            self.chunks.push(Chunk::Fixed {
+                bytes: std::mem::take(&mut self.bytes),
+                patches: std::mem::take(&mut self.patches),
+            });
+        }
+    }
+
+    fn finish(mut self) -> Vec<Chunk> {
+        self.close_fixed();
+        self.chunks
+    }
+}
+
+fn is_read(arguments: &[Vec<Piece>]) -> bool {
+    let Some([Piece::Literal(name)]) = arguments.first().map(Vec::as_slice) else {
+        return false;
+    };
+    READ_COMMANDS.iter().any(|read| read.as_bytes().eq_ignore_ascii_case(name))
+}
+
+fn append_piece(piece: &Piece, values: &[u64], random: &mut Xoshiro256PlusPlus, out: &mut Vec<u8>) {
+    let start = out.len();
+    match piece {
+        Piece::Literal(literal) => out.extend_from_slice(literal),
+        Piece::Digits { draw, width } => {
+            out.resize(start + width, b'0');
+            write_digits(values[*draw], &mut out[start..]);
+        }
+        Piece::Random { bytes } => {
+            out.resize(start + bytes, b'0');
+            write_alphanumerics(random, &mut out[start..]);
+        }
+        Piece::Integer { draw, plus, at_most } => {
+            let value = values[*draw].saturating_add(*plus).min(*at_most);
+            out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
+        }
+    }
+}
+
+fn append_bulk(argument: &[u8], out: &mut Vec<u8>) {
+    out.push(b'$');
+    out.extend_from_slice(itoa::Buffer::new().format(argument.len()).as_bytes());
+    out.extend_from_slice(b"\r\n");
+    out.extend_from_slice(argument);
+    out.extend_from_slice(b"\r\n");
+}
+
+/// Writes the last digits of `value` into a slot that holds zeros.
+fn write_digits(value: u64, slot: &mut [u8]) {
+    let mut rest = value;
+    let mut end = slot.len();
+    while rest != 0 && end >= 8 {
+        slot[end - 8..end].copy_from_slice(&eight_digits((rest % 100_000_000) as u32));
+        rest /= 100_000_000;
+        end -= 8;
+    }
+    while rest != 0 && end > 0 {
+        slot[end - 1] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        end -= 1;
+    }
+}
+
+/// Eight digits of a number below 10^8, all lanes of a word at once: fours, then pairs, then single digits.
+fn eight_digits(value: u32) -> [u8; 8] {
+    let fours = u64::from(value / 10_000) | u64::from(value % 10_000) << 32;
+    let hundreds = ((fours * 10_486) >> 20) & 0x0000_007f_0000_007f;
+    let pairs = hundreds | (fours - hundreds * 100) << 16;
+    let tens = ((pairs * 103) >> 10) & 0x000f_000f_000f_000f;
+    let digits = tens | (pairs - tens * 10) << 8;
+    (digits + 0x3030_3030_3030_3030).to_le_bytes()
+}
+
+const ALPHANUMERICS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/// Fills the slot with random letters and digits, four from each random word: sixteen bits a letter leave no visible bias.
+fn write_alphanumerics(random: &mut Xoshiro256PlusPlus, slot: &mut [u8]) {
+    for four in slot.chunks_mut(4) {
+        let mut bits = random.next_u64();
+        for byte in four {
+            *byte = ALPHANUMERICS[(((bits & 0xffff) * 62) >> 16) as usize];
+            bits >>= 16;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
