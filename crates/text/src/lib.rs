@@ -1,1 +1,12 @@
-//! Number and float text as Redis prints it, glob patterns, cluster slots.
+//! Text as Redis reads and prints it: numbers, glob patterns, quoting, memory units, cluster slots.
+#![forbid(unsafe_code)]
+
+mod big;
+pub mod float;
+pub mod glob;
+pub mod integer;
+pub mod long_double;
+pub mod memory;
+mod number;
+pub mod quote;
+pub mod slot;

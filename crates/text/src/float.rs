@@ -1,0 +1,218 @@
+//! Double precision numbers as Redis 7.2 and later print and read them.
+
+/// Room for any double that [`push`] writes, in bytes: sign, 17 digits, point, exponent or zeros.
+pub const MAX_LEN: usize = 32;
+
+/// Past this magnitude an integral double is no longer printed as an integer (half of `i64::MAX`).
+const INTEGER_LIMIT: f64 = (i64::MAX / 2) as f64;
+
+/// Appends `value` as ZSCORE and the like reply it: the shortest digits that read back as the same
+/// double, integral values as integers, `inf`, `-inf`, `nan`, `-0`; an exponent (`1e+21`, `1e-7`)
+/// only where the plain form would need many zeros.
+pub fn push(out: &mut Vec<u8>, value: f64) {
+    if value.is_nan() {
+        out.extend_from_slice(b"nan");
+    } else if value.is_infinite() {
+        out.extend_from_slice(if value > 0.0 { b"inf" } else { b"-inf" });
+    } else if value == 0.0 {
+        out.extend_from_slice(if value.is_sign_negative() { b"-0" } else { b"0" });
+    } else if value.abs() <= INTEGER_LIMIT && value == value.trunc() {
+        crate::integer::push_i64(out, value as i64);
+    } else {
+        push_fraction(out, value);
+    }
+}
+
+/// [`push`] into a new vector.
+pub fn format(value: f64) -> Vec<u8> {
+    let mut out = Vec::with_capacity(MAX_LEN);
+    push(&mut out, value);
+    out
+}
+
+/// Reads a double as Redis does for scores and increments: decimal, hexadecimal (`0x1p3`), `inf`
+/// and `infinity` in any letter case; all of the text, no leading space. `None` for NaN, and for
+/// values that overflow or vanish to zero.
+pub fn parse(text: &[u8]) -> Option<f64> {
+    if text.first().is_none_or(|byte| is_space(*byte)) {
+        return None;
+    }
+    let (value, used) = prefix(text)?;
+    (used == text.len()).then_some(value)
+}
+
+/// Reads one end of a score range (`ZRANGEBYSCORE`, `ZCOUNT`): the value, and whether a leading
+/// `(` excludes it. Redis is laxer here than in [`parse`]: leading space is skipped, the empty
+/// text is zero, a NUL byte ends the text, and overflow gives infinity.
+pub fn parse_bound(text: &[u8]) -> Option<(f64, bool)> {
+    let (exclusive, text) = match text {
+        [b'(', rest @ ..] => (true, rest),
+        _ => (false, text),
+    };
+    let end = memchr::memchr(0, text).unwrap_or(text.len());
+    let text = &text[..end];
+    if text.is_empty() {
+        return Some((0.0, exclusive));
+    }
+    let spaces = text.iter().take_while(|byte| is_space(**byte)).count();
+    let (value, used) = lax_prefix(&text[spaces..])?;
+    (spaces + used == text.len()).then_some((value, exclusive))
+}
+
+/// `isspace` of the C locale.
+pub(crate) fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t'..=b'\r')
+}
+
+/// The parts of a finite double for printing: `0.d1d2d3… × 10^point`.
+struct Shortest {
+    digits: [u8; 24],
+    len: usize,
+    point: i32,
+}
+
+/// The shortest digits of `value`, which is positive and finite.
+fn shortest(value: f64) -> Shortest {
+    let mut buffer = zmij::Buffer::new();
+    let text = buffer.format_finite(value).as_bytes();
+    let mut parts = Shortest { digits: [0; 24], len: 0, point: 0 };
+    let mut seen_point = false;
+    let mut exponent = 0;
+    for (index, &byte) in text.iter().enumerate() {
+        match byte {
+            b'.' => seen_point = true,
+            b'e' => {
+                let tail = text[index + 1..].strip_prefix(b"+").unwrap_or(&text[index + 1..]);
+                exponent = crate::integer::parse_i64(tail).expect("a decimal exponent") as i32;
+                break;
+            }
+            b'0' if parts.len == 0 => parts.point -= i32::from(seen_point),
+            _ => {
+                parts.digits[parts.len] = byte;
+                parts.len += 1;
+                parts.point += i32::from(!seen_point);
+            }
+        }
+    }
+    parts.point += exponent;
+    while parts.digits[parts.len - 1] == b'0' {
+        parts.len -= 1;
+    }
+    parts
+}
+
+/// Lays the digits out: plain when the point is near them, else with an exponent. The borders are
+/// those of the fpconv library that Redis prints with.
+fn push_fraction(out: &mut Vec<u8>, value: f64) {
+    if value < 0.0 {
+        out.push(b'-');
+    }
+    let parts = shortest(value.abs());
+    let digits = &parts.digits[..parts.len];
+    let trailing = parts.point - parts.len as i32;
+    let exponent = parts.point - 1;
+    if trailing >= 0 && exponent.abs() < parts.len as i32 + 7 {
+        out.extend_from_slice(digits);
+        out.resize(out.len() + trailing as usize, b'0');
+    } else if trailing < 0 && (trailing > -7 || exponent.abs() < 4) {
+        if parts.point <= 0 {
+            out.extend_from_slice(b"0.");
+            out.resize(out.len() + parts.point.unsigned_abs() as usize, b'0');
+            out.extend_from_slice(digits);
+        } else {
+            let (whole, fraction) = digits.split_at(parts.point as usize);
+            out.extend_from_slice(whole);
+            out.push(b'.');
+            out.extend_from_slice(fraction);
+        }
+    } else {
+        out.push(digits[0]);
+        if digits.len() > 1 {
+            out.push(b'.');
+            out.extend_from_slice(&digits[1..]);
+        }
+        out.push(b'e');
+        out.push(if exponent < 0 { b'-' } else { b'+' });
+        crate::integer::push_u64(out, u64::from(exponent.unsigned_abs()));
+    }
+}
+
+/// [`lax_prefix`] without what C reports as out of range.
+fn prefix(text: &[u8]) -> Option<(f64, usize)> {
+    let number = crate::number::scan(text)?;
+    let value = number.to_f64();
+    let out_of_range = number.is_finite_nonzero() && (value.is_infinite() || value == 0.0);
+    (!value.is_nan() && !out_of_range).then_some((value, number.len))
+}
+
+/// The double at the start of `text`, and how many bytes it takes; `None` for no number or NaN.
+fn lax_prefix(text: &[u8]) -> Option<(f64, usize)> {
+    let number = crate::number::scan(text)?;
+    let value = number.to_f64();
+    (!value.is_nan()).then_some((value, number.len))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{format, parse, parse_bound};
+    use proptest::prelude::{ProptestConfig, any, prop_assert_eq, proptest};
+
+    #[test]
+    fn printed_forms() {
+        for (value, text) in [
+            (0.0, "0"),
+            (-0.0, "-0"),
+            (3.0, "3"),
+            (-17.5, "-17.5"),
+            (0.1, "0.1"),
+            (1e-5, "0.00001"),
+            (1e-7, "1e-7"),
+            (1.5e300, "1.5e+300"),
+            (f64::INFINITY, "inf"),
+            (f64::NEG_INFINITY, "-inf"),
+            (f64::NAN, "nan"),
+            (4_611_686_018_427_387_904.0, "4611686018427387904"),
+            (5e-324, "5e-324"),
+        ] {
+            assert_eq!(format(value), text.as_bytes(), "{text}");
+        }
+    }
+
+    #[test]
+    fn read_forms() {
+        assert_eq!(parse(b"+INF"), Some(f64::INFINITY));
+        assert_eq!(parse(b"-infinity"), Some(f64::NEG_INFINITY));
+        assert_eq!(parse(b"0x1.8p1"), Some(3.0));
+        assert_eq!(parse(b"0x1p-1074"), Some(5e-324));
+        assert_eq!(parse(b".5"), Some(0.5));
+        assert_eq!(parse(b"5."), Some(5.0));
+        for text in
+            ["", " 1", "1 ", "nan", "-nan", "1e999", "1e-999", ".", "e5", "1e", "infx", "0x"]
+        {
+            assert_eq!(parse(text.as_bytes()), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn range_ends() {
+        assert_eq!(parse_bound(b"(1.5"), Some((1.5, true)));
+        assert_eq!(parse_bound(b"("), Some((0.0, true)));
+        assert_eq!(parse_bound(b" 2"), Some((2.0, false)));
+        assert_eq!(parse_bound(b"-inf"), Some((f64::NEG_INFINITY, false)));
+        assert_eq!(parse_bound(b"1e999"), Some((f64::INFINITY, false)));
+        assert_eq!(parse_bound(b"2 "), None);
+        assert_eq!(parse_bound(b"nan"), None);
+        assert_eq!(parse_bound(b"a"), None);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(512))]
+        #[test]
+        fn round_trip(bits in any::<u64>()) {
+            let value = f64::from_bits(bits);
+            if !value.is_nan() {
+                prop_assert_eq!(parse(&format(value)).map(f64::to_bits), Some(bits));
+            }
+        }
+    }
+}
