@@ -1,8 +1,8 @@
-//! One member of a large sorted set: score and name in one allocation behind a thin pointer, so that the hash table and the
-//! order tree spend eight bytes each on it.
+//! One member of a large sorted set: score and name in one allocation behind a thin pointer, so
+//! that the hash table and the order tree spend eight bytes each on it.
 //!
-//! Layout: `score: f64`, then the length of the name (one byte below 255, else the byte 255 and eight bytes), then the name.
-//! A ten-byte name takes 19 bytes: the allocator's 32-byte class.
+//! Layout: `score: f64`, then the length of the name (one byte below 255, else the byte 255 and
+//! eight bytes), then the name. A ten-byte name takes 19 bytes: the allocator's 32-byte class.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::cmp::Ordering;
@@ -30,8 +30,8 @@ impl Member {
         // SAFETY: the layout's size is at least `SCORE_BYTES + 1`, so not zero.
         let start = unsafe { alloc(layout) };
         let Some(start) = NonNull::new(start) else { handle_alloc_error(layout) };
-        // SAFETY: the allocation is `head + name.len()` bytes long, 8-aligned, and nobody else knows of it yet; every write
-        // below stays inside it.
+        // SAFETY: the allocation is `head + name.len()` bytes long, 8-aligned, and nobody else
+        // knows of it yet; every write below stays inside it.
         unsafe {
             start.cast::<f64>().write(score);
             let length_at = start.add(SCORE_BYTES);
@@ -54,7 +54,8 @@ impl Member {
 
     /// The member's name.
     pub fn name(&self) -> &[u8] {
-        // SAFETY: `self` keeps the allocation alive and unchanged for as long as the slice is borrowed.
+        // SAFETY: `self` keeps the allocation alive and unchanged for as long as the slice is
+        // borrowed.
         unsafe { name_at(self.0) }
     }
 
@@ -67,8 +68,8 @@ impl Member {
     ///
     /// # Safety
     ///
-    /// The copy, and every copy of it, must not be read after this member has been dropped, and its score must not be set
-    /// while another thread can read the member.
+    /// The copy, and every copy of it, must not be read after this member has been dropped, and its
+    /// score must not be set while another thread can read the member.
     pub unsafe fn share(&self) -> MemberRef {
         MemberRef(self.0)
     }
@@ -77,16 +78,19 @@ impl Member {
 impl Drop for Member {
     fn drop(&mut self) {
         let layout = layout_for(self.name().len());
-        // SAFETY: allocated in `new` with this very layout, which depends on the unchanged name length alone.
+        // SAFETY: allocated in `new` with this very layout, which depends on the unchanged name
+        // length alone.
         unsafe { dealloc(self.0.as_ptr(), layout) }
     }
 }
 
-/// A borrowed pointer to a [`Member`] that the owner has promised to outlive (see [`Member::share`]).
+/// A borrowed pointer to a [`Member`] that the owner has promised to outlive (see
+/// [`Member::share`]).
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct MemberRef(NonNull<u8>);
 
-// SAFETY: as for `Member`: reading needs no thread, and writing takes `&mut` of the set that owns both.
+// SAFETY: as for `Member`: reading needs no thread, and writing takes `&mut` of the set that owns
+// both.
 unsafe impl Send for MemberRef {}
 // SAFETY: through `&MemberRef` the allocation is only read.
 unsafe impl Sync for MemberRef {}
@@ -104,10 +108,12 @@ impl MemberRef {
         unsafe { name_at(self.0) }
     }
 
-    /// Overwrites the score. The order tree must be told, or must not hold the member, at that moment.
+    /// Overwrites the score. The order tree must be told, or must not hold the member, at that
+    /// moment.
     pub fn set_score(&mut self, score: f64) {
-        // SAFETY: `Member::share` was told that the member lives. Scores are read and written by value only, so no reference
-        // to these eight bytes exists, and the set that owns the member is held by `&mut` by whoever got a `&mut` of this.
+        // SAFETY: `Member::share` was told that the member lives. Scores are read and written by
+        // value only, so no reference to these eight bytes exists, and the set that owns the member
+        // is held by `&mut` by whoever got a `&mut` of this.
         unsafe { self.0.cast::<f64>().write(score) }
     }
 

@@ -1,11 +1,13 @@
-//! The order of a large sorted set: a B+tree of member pointers by (score, name) whose inner nodes count what lies below
-//! them, so that a rank, and the member at a rank, cost one descent.
+//! The order of a large sorted set: a B+tree of member pointers by (score, name) whose inner nodes
+//! count what lies below them, so that a rank, and the member at a rank, cost one descent.
 //!
-//! A leaf is 63 pointers and a length: 512 bytes, an allocator class. It does not repeat the scores: sixteen bytes a slot
-//! instead of eight would cost 8 to 12 bytes a member, and the search reads only the six or so members that it probes.
-//! Inner nodes do repeat the least score of each child (they are a sixtieth of the slots), so a descent reads no member
-//! before the leaf unless scores tie. A node that overflows at the end, or the beginning, of the whole tree is cut there and
-//! stays full: sets that grow in score order, up or down, fill their leaves. In-between, nodes split in the middle.
+//! A leaf is 63 pointers and a length: 512 bytes, an allocator class. It does not repeat the
+//! scores: sixteen bytes a slot instead of eight would cost 8 to 12 bytes a member, and the search
+//! reads only the six or so members that it probes. Inner nodes do repeat the least score of each
+//! child (they are a sixtieth of the slots), so a descent reads no member before the leaf unless
+//! scores tie. A node that overflows at the end, or the beginning, of the whole tree is cut there
+//! and stays full: sets that grow in score order, up or down, fill their leaves. In-between, nodes
+//! split in the middle.
 
 use super::member::MemberRef;
 use arrayvec::ArrayVec;
@@ -16,10 +18,12 @@ use std::ops::Range;
 const LEAF_SLOTS: usize = 63;
 /// Children of an inner node: 2528 bytes, in the allocator's 2560-byte class.
 const INNER_SLOTS: usize = 63;
-/// A node that a removal leaves with fewer slots than this is joined with, or filled from, a neighbour.
+/// A node that a removal leaves with fewer slots than this is joined with, or filled from, a
+/// neighbour.
 const LEAST_SLOTS: usize = 16;
-/// Levels of inner nodes an iterator can hold: with at least `LEAST_SLOTS` children that is more than an address space.
-const MAX_HEIGHT: usize = 16;
+/// Levels of inner nodes an iterator can hold: at `LEAST_SLOTS` children each, enough for 2^44
+/// members.
+const MAX_HEIGHT: usize = 10;
 
 type Leaf = ArrayVec<MemberRef, LEAF_SLOTS>;
 type Inner = ArrayVec<Child, INNER_SLOTS>;
@@ -127,7 +131,8 @@ impl Tree {
         Some(removed)
     }
 
-    /// Gives a member a new score; `false` (and nothing done) when it is not in the tree under `(score, name)`.
+    /// Gives a member a new score; `false` (and nothing done) when it is not in the tree under
+    /// `(score, name)`.
     pub fn rescore(&mut self, score: f64, name: &[u8], new_score: f64) -> bool {
         if let Some(member) = self.keeps_place(score, name, new_score) {
             member.set_score(new_score);
@@ -153,8 +158,9 @@ impl Tree {
         }
     }
 
-    /// How many members come before the first for which `before` is false. `before(score, member)` must be true for a
-    /// prefix of the order and false for the rest; it is given the score apart so that it need not read the member.
+    /// How many members come before the first for which `before` is false. `before(score, member)`
+    /// must be true for a prefix of the order and false for the rest; it is given the score apart
+    /// so that it need not read the member.
     pub fn count_before(&self, before: impl Fn(f64, &MemberRef) -> bool) -> usize {
         let mut rank = 0;
         let mut node = &self.root;
@@ -189,7 +195,8 @@ impl Tree {
         iter
     }
 
-    /// The member under `(score, name)`, if `new_score` leaves it between its neighbours inside its leaf.
+    /// The member under `(score, name)`, if `new_score` leaves it between its neighbours inside its
+    /// leaf.
     fn keeps_place(&mut self, score: f64, name: &[u8], new_score: f64) -> Option<&mut MemberRef> {
         let mut node = &mut self.root;
         loop {
@@ -322,7 +329,8 @@ impl Node {
         }
     }
 
-    /// Adds a member below; a node that had to be split off comes back, to stand to the right of this one.
+    /// Adds a member below; a node that had to be split off comes back, to stand to the right of
+    /// this one.
     fn insert(
         &mut self,
         member: MemberRef,
@@ -411,7 +419,8 @@ fn child_for(inner: &Inner, score: f64, name: &[u8]) -> usize {
     inner.partition_point(not_after).saturating_sub(1)
 }
 
-/// The child that holds the member of rank `rank` below `inner`; `rank` becomes the rank below that child.
+/// The child that holds the member of rank `rank` below `inner`; `rank` becomes the rank below that
+/// child.
 fn child_at<'a>(inner: &'a Inner, rank: &mut usize) -> Option<(usize, &'a Child)> {
     for (index, child) in inner.iter().enumerate() {
         if *rank < child.count {
@@ -450,7 +459,8 @@ fn insert_slot<T, const N: usize>(
     Some(right)
 }
 
-/// Joins the child `index`, which has few slots left, with a neighbour, or evens the two out. An only child is left alone.
+/// Joins the child `index`, which has few slots left, with a neighbour, or evens the two out. An
+/// only child is left alone.
 fn mend(inner: &mut Inner, index: usize, nodes: &mut NodeCounts) {
     let left = if index + 1 < inner.len() { index } else { index.saturating_sub(1) };
     let (head, tail) = inner.split_at_mut(left + 1);
