@@ -1,7 +1,9 @@
 //! The data engine: shards, the key table, values and their encodings, expiry.
 
 pub mod hashing;
+pub mod intset;
 pub mod limits;
+pub mod list;
 pub mod listpack;
 pub mod size_class;
 pub mod table;
