@@ -3,7 +3,10 @@
 
 pub mod argument;
 pub mod distribution;
+pub mod generator;
+pub mod pacing;
 pub mod plan;
+pub mod record;
 pub mod template;
 mod template_text;
 

@@ -1,0 +1,441 @@
+//! What a worker writes down: latencies by command, errors by class, hits and misses, and the second they fell into.
+//!
+//! Recording one latency is an index and an addition; once a second the counts move into the histograms of the step and
+//! into the shared series. A worker owns its recorder, so nothing is shared on the way of a request.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use report::histogram::{HIGHEST_NS, Histogram};
+use report::model::{CommandResult, SeriesPoint};
+
+/// One second in the clock's unit.
+const SECOND_NS: u64 = 1_000_000_000;
+/// Error classes told apart for each command; further ones are counted as [`OTHER_CLASS`].
+const MAX_CLASSES: usize = 64;
+/// Longest class name; a longer first word is no code.
+const MAX_CLASS_BYTES: usize = 32;
+/// Class of errors without a code word, and of those past [`MAX_CLASSES`].
+pub const OTHER_CLASS: &str = "OTHER";
+
+/// Latencies below this have a bucket each; above, each doubling has half as many buckets. These are the buckets of an HDR
+/// histogram of three figures, so nothing is lost when counts move into one.
+const LINEAR: u64 = 2048;
+const HALF: usize = LINEAR as usize / 2;
+
+/// Counts of latencies since they last moved into a histogram.
+#[derive(Debug, Clone)]
+struct Tally {
+    counts: Vec<u32>,
+    lowest: usize,
+    highest: usize,
+    count: u64,
+    sum_ns: u128,
+    min_ns: u64,
+    max_ns: u64,
+}
+
+impl Tally {
+    fn new() -> Self {
+        Self {
+            counts: vec![0; bucket_of(HIGHEST_NS) + 2],
+            lowest: usize::MAX,
+            highest: 0,
+            count: 0,
+            sum_ns: 0,
+            min_ns: u64::MAX,
+            max_ns: 0,
+        }
+    }
+
+    fn record(&mut self, latency_ns: u64, count: u32) {
+        // The last bucket is for what lies beyond the highest latency; its samples keep their exact sum and maximum.
+        let bucket =
+            if latency_ns > HIGHEST_NS { self.counts.len() - 1 } else { bucket_of(latency_ns) };
+        self.counts[bucket] += count;
+        self.lowest = self.lowest.min(bucket);
+        self.highest = self.highest.max(bucket);
+        self.count += u64::from(count);
+        self.sum_ns += u128::from(latency_ns) * u128::from(count);
+        self.min_ns = self.min_ns.min(latency_ns);
+        self.max_ns = self.max_ns.max(latency_ns);
+    }
+
+    /// Moves everything into the histograms, and leaves this empty.
+    fn move_into(&mut self, histograms: &mut [&mut Histogram]) {
+        if self.count == 0 {
+            return;
+        }
+        let last = self.counts.len() - 1;
+        for bucket in self.lowest..=self.highest {
+            let count = u64::from(std::mem::take(&mut self.counts[bucket]));
+            if count > 0 {
+                let latency_ns = if bucket == last { HIGHEST_NS + 1 } else { latency_of(bucket) };
+                for histogram in histograms.iter_mut() {
+                    histogram.record_bucket(latency_ns, count);
+                }
+            }
+        }
+        for histogram in histograms.iter_mut() {
+            histogram.record_summary(self.count, self.sum_ns as f64, self.min_ns, self.max_ns);
+        }
+        self.lowest = usize::MAX;
+        self.highest = 0;
+        self.count = 0;
+        self.sum_ns = 0;
+        self.min_ns = u64::MAX;
+        self.max_ns = 0;
+    }
+}
+
+fn bucket_of(latency_ns: u64) -> usize {
+    let shift = (latency_ns | (LINEAR - 1)).ilog2() - (LINEAR.ilog2() - 1);
+    shift as usize * HALF + (latency_ns >> shift) as usize
+}
+
+/// The lowest latency of a bucket.
+fn latency_of(bucket: usize) -> u64 {
+    let shift = (bucket / HALF).saturating_sub(1);
+    ((bucket - shift * HALF) as u64) << shift
+}
+
+/// What one worker saw.
+#[derive(Debug)]
+pub struct Recorder {
+    commands: Vec<CommandRecord>,
+    open_loop: bool,
+    start_ns: u64,
+    second: u32,
+    second_end_ns: u64,
+    second_errors: u64,
+    requests: u64,
+    errors: u64,
+    latency_ns: u128,
+    last_reply_ns: u64,
+}
+
+#[derive(Debug)]
+struct CommandRecord {
+    service: Tally,
+    response: Tally,
+    result: CommandResult,
+}
+
+impl Recorder {
+    /// An empty recorder for commands with these labels. In an open loop response times are kept apart from service
+    /// times; in a closed loop they are the same by definition.
+    pub fn new(labels: &[String], open_loop: bool) -> Self {
+        let commands = labels
+            .iter()
+            .map(|label| CommandRecord {
+                service: Tally::new(),
+                response: Tally::new(),
+                result: CommandResult::new(label),
+            })
+            .collect();
+        Self {
+            commands,
+            open_loop,
+            start_ns: u64::MAX,
+            second: 0,
+            second_end_ns: u64::MAX,
+            second_errors: 0,
+            requests: 0,
+            errors: 0,
+            latency_ns: 0,
+            last_reply_ns: 0,
+        }
+    }
+
+    /// Sets the start of the measured time; requests due earlier are not recorded.
+    pub fn start_at(&mut self, start_ns: u64) {
+        self.start_ns = start_ns;
+        self.second_end_ns = start_ns.saturating_add(SECOND_NS);
+    }
+
+    /// True when a request due at `due_ns` counts.
+    pub fn measures(&self, due_ns: u64) -> bool {
+        due_ns >= self.start_ns
+    }
+
+    /// Records `count` successful replies with the same times.
+    pub fn record(&mut self, command: usize, due_ns: u64, sent_ns: u64, done_ns: u64, count: u32) {
+        let record = &mut self.commands[command];
+        let response_ns = done_ns.saturating_sub(due_ns);
+        record.service.record(done_ns.saturating_sub(sent_ns), count);
+        if self.open_loop {
+            record.response.record(response_ns, count);
+        }
+        self.requests += u64::from(count);
+        self.latency_ns += u128::from(response_ns) * u128::from(count);
+        self.last_reply_ns = self.last_reply_ns.max(done_ns);
+    }
+
+    /// Counts replies of reads that found something, or nothing.
+    pub fn found(&mut self, command: usize, hits: u64, misses: u64) {
+        let result = &mut self.commands[command].result;
+        result.hits += hits;
+        result.misses += misses;
+    }
+
+    /// Counts an error reply by its text (without the leading type byte).
+    pub fn error(&mut self, command: usize, text: &[u8], done_ns: u64) {
+        let errors = &mut self.commands[command].result.errors;
+        let mut class = error_class(text);
+        if errors.len() >= MAX_CLASSES && !errors.contains_key(class) {
+            class = OTHER_CLASS;
+        }
+        match errors.get_mut(class) {
+            Some(count) => *count += 1,
+            None => {
+                errors.insert(class.to_string(), 1);
+            }
+        }
+        self.requests += 1;
+        self.errors += 1;
+        self.second_errors += 1;
+        self.last_reply_ns = self.last_reply_ns.max(done_ns);
+    }
+
+    /// Replies so far, error replies among them, and the sum of the response times of the others.
+    pub fn totals(&self) -> (u64, u64, u128) {
+        (self.requests, self.errors, self.latency_ns)
+    }
+
+    /// When the last recorded reply came; 0 for none.
+    pub fn last_reply_ns(&self) -> u64 {
+        self.last_reply_ns
+    }
+
+    /// True when the second being filled is over.
+    pub fn second_is_over(&self, now_ns: u64) -> bool {
+        now_ns >= self.second_end_ns
+    }
+
+    /// Hands all seconds that are over at `now_ns` to the series.
+    pub fn finish_seconds(&mut self, now_ns: u64, series: &Series) {
+        while self.second_is_over(now_ns) {
+            self.finish_second(series);
+            self.second += 1;
+            self.second_end_ns += SECOND_NS;
+        }
+    }
+
+    /// Hands over the second being filled, and gives the results by command.
+    pub fn finish(mut self, series: &Series) -> Vec<CommandResult> {
+        if self.start_ns != u64::MAX {
+            self.finish_second(series);
+        }
+        self.commands
+            .into_iter()
+            .map(|mut record| {
+                if !self.open_loop {
+                    record.result.response = record.result.service.clone();
+                }
+                record.result.count = record.result.service.count();
+                record.result
+            })
+            .collect()
+    }
+
+    fn finish_second(&mut self, series: &Series) {
+        let mut state = series.lock();
+        let second = state.open.entry(self.second).or_default();
+        for record in &mut self.commands {
+            let CommandResult { service, response, .. } = &mut record.result;
+            if self.open_loop {
+                record.service.move_into(&mut [service]);
+                record.response.move_into(&mut [response, &mut second.latencies]);
+            } else {
+                record.service.move_into(&mut [service, &mut second.latencies]);
+            }
+        }
+        second.errors += std::mem::take(&mut self.second_errors);
+        second.workers += 1;
+        state.close_complete(series.workers);
+    }
+}
+
+/// The class of an error: its first word, when that is a code (`ERR`, `MOVED`, `WRONGTYPE`).
+pub fn error_class(text: &[u8]) -> &str {
+    let word = text.split(|byte| matches!(byte, b' ' | b'\r' | b'\n')).next().unwrap_or_default();
+    let is_code = (1..=MAX_CLASS_BYTES).contains(&word.len())
+        && word
+            .iter()
+            .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_');
+    match std::str::from_utf8(word) {
+        Ok(class) if is_code => class,
+        _ => OTHER_CLASS,
+    }
+}
+
+/// The seconds of a step, put together from what the workers hand in.
+#[derive(Debug)]
+pub struct Series {
+    workers: u32,
+    state: Mutex<SeriesState>,
+}
+
+#[derive(Debug, Default)]
+struct SeriesState {
+    open: BTreeMap<u32, OpenSecond>,
+    points: Vec<SeriesPoint>,
+}
+
+/// A second that not all workers have handed in.
+#[derive(Debug, Default)]
+struct OpenSecond {
+    latencies: Histogram,
+    errors: u64,
+    workers: u32,
+}
+
+impl Series {
+    /// An empty series that this many workers fill.
+    pub fn new(workers: u32) -> Self {
+        Self { workers, state: Mutex::default() }
+    }
+
+    /// The last second that is complete.
+    pub fn last_point(&self) -> Option<SeriesPoint> {
+        self.lock().points.last().copied()
+    }
+
+    /// All seconds in order, also those that not all workers handed in.
+    pub fn into_points(self) -> Vec<SeriesPoint> {
+        let mut state = self.state.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let open = std::mem::take(&mut state.open);
+        state.points.extend(open.iter().map(|(second, open)| open.point(*second)));
+        state.points.sort_by_key(|point| point.second);
+        state.points
+    }
+
+    /// A worker that panicked leaves whole seconds behind, so a poisoned lock is still good.
+    fn lock(&self) -> std::sync::MutexGuard<'_, SeriesState> {
+        self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+impl SeriesState {
+    fn close_complete(&mut self, workers: u32) {
+        while let Some(first) = self.open.first_entry()
+            && first.get().workers >= workers
+        {
+            let (second, complete) = first.remove_entry();
+            self.points.push(complete.point(second));
+        }
+    }
+}
+
+impl OpenSecond {
+    fn point(&self, second: u32) -> SeriesPoint {
+        SeriesPoint {
+            second,
+            count: self.latencies.count(),
+            errors: self.errors,
+            mean_ns: self.latencies.mean_ns(),
+            p50_ns: self.latencies.percentile_ns(50.0),
+            p99_ns: self.latencies.percentile_ns(99.0),
+            max_ns: self.latencies.max_ns(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_are_those_of_the_histogram() {
+        let mut samples: Vec<u64> = (0..4_200).collect();
+        samples.extend((12..42).flat_map(|bit| {
+            let power = 1u64 << bit;
+            [power - 1, power, power + 1, power + power / 3, power + power / 2 + 7]
+        }));
+        samples.retain(|latency_ns| *latency_ns <= HIGHEST_NS);
+        for latency_ns in samples {
+            let lowest = latency_of(bucket_of(latency_ns));
+            assert!(
+                lowest <= latency_ns && latency_ns - lowest <= latency_ns / 1_000,
+                "{latency_ns}"
+            );
+            let (mut direct, mut moved) = (Histogram::new(), Histogram::new());
+            direct.record(latency_ns, 1);
+            moved.record_bucket(lowest, 1);
+            moved.record_summary(1, latency_ns as f64, latency_ns, latency_ns);
+            assert_eq!(direct, moved, "{latency_ns}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_lost_on_the_way_to_the_result() {
+        let series = Series::new(1);
+        let mut recorder = Recorder::new(&["GET".into(), "SET".into()], true);
+        recorder.start_at(1_000);
+        assert!(!recorder.measures(999) && recorder.measures(1_000));
+        recorder.record(0, 1_000, 5_000, 9_000, 2);
+        recorder.record(1, 1_000, 1_000, HIGHEST_NS * 2, 1);
+        recorder.found(0, 1, 1);
+        recorder.error(0, b"MOVED 1 host", 10_000);
+        recorder.finish_seconds(2_500_000_000, &series);
+        recorder.record(0, 2_500_000_000, 2_500_000_000, 2_500_001_000, 1);
+        assert_eq!(recorder.totals().0, 5);
+        let commands = recorder.finish(&series);
+        assert_eq!(commands[0].count, 3);
+        assert_eq!((commands[0].service.min_ns(), commands[0].service.max_ns()), (1_000, 4_000));
+        assert_eq!(commands[0].response.max_ns(), 8_000);
+        assert_eq!(commands[0].errors, BTreeMap::from([("MOVED".to_string(), 1)]));
+        assert_eq!((commands[0].hits, commands[0].misses), (1, 1));
+        assert_eq!(commands[1].response.above_limit(), 1);
+        let points = series.into_points();
+        let counts: Vec<(u32, u64, u64)> =
+            points.iter().map(|point| (point.second, point.count, point.errors)).collect();
+        assert_eq!(counts, [(0, 3, 1), (1, 0, 0), (2, 1, 0)]);
+    }
+
+    #[test]
+    fn in_a_closed_loop_response_is_service() {
+        let series = Series::new(1);
+        let mut recorder = Recorder::new(&["GET".into()], false);
+        recorder.start_at(0);
+        recorder.record(0, 5, 5, 1_005, 1);
+        let commands = recorder.finish(&series);
+        assert_eq!(commands[0].service, commands[0].response);
+        assert_eq!(commands[0].response.max_ns(), 1_000);
+    }
+
+    #[test]
+    fn a_second_is_complete_when_every_worker_handed_it_in() {
+        let series = Series::new(2);
+        let mut workers: Vec<Recorder> =
+            (0..2).map(|_| Recorder::new(&["GET".into()], false)).collect();
+        for recorder in &mut workers {
+            recorder.start_at(0);
+            recorder.record(0, 0, 0, 100, 5);
+        }
+        workers[0].finish_seconds(1_000_000_000, &series);
+        assert_eq!(series.last_point(), None);
+        workers[1].finish_seconds(1_000_000_000, &series);
+        assert_eq!(series.last_point().map(|point| point.count), Some(10));
+    }
+
+    #[test]
+    fn classes_are_code_words() {
+        for (text, class) in [
+            (&b"ERR unknown command"[..], "ERR"),
+            (b"WRONGTYPE Operation", "WRONGTYPE"),
+            (b"NOAUTH\r\n", "NOAUTH"),
+            (b"something else", OTHER_CLASS),
+            (b"", OTHER_CLASS),
+        ] {
+            assert_eq!(error_class(text), class);
+        }
+        let mut recorder = Recorder::new(&["X".into()], false);
+        for number in 0..1_000 {
+            recorder.error(0, format!("E{number} x").as_bytes(), 1);
+        }
+        let commands = recorder.finish(&Series::new(1));
+        assert_eq!(commands[0].errors.len(), MAX_CLASSES + 1);
+        assert_eq!(commands[0].error_count(), 1_000);
+    }
+}
