@@ -1,1 +1,7 @@
-//! Test support: in-process server, scripts, the oracle beside a real server, a fake server.
+//! Test support: clients and servers to test with, scripts, and the oracle, which asks a real server.
+#![forbid(unsafe_code)]
+
+pub mod client;
+pub mod oracle;
+pub mod peer;
+pub mod reply;

@@ -1,0 +1,266 @@
+//! Runs a sequence of commands on both servers, finds the first difference, and makes the sequence
+//! as short as it can be.
+
+use super::Difference;
+use super::generate::Step;
+use super::grammar::FOREIGN;
+use super::judge::Rule;
+use crate::client::Client;
+use crate::reply::Value;
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+
+/// Calls that one scan may take; a cursor that never returns to zero is a bug, not a wait.
+const SCAN_CALLS_MAX: usize = 10_000;
+/// Runs that making a sequence shorter may take.
+const SHRINK_RUNS_MAX: usize = 400;
+
+/// Configuration that makes small collections outgrow their compact encodings.
+const SMALL_LIMITS: [(&str, &str, &str); 8] = [
+    ("hash-max-listpack-entries", "4", "128"),
+    ("hash-max-listpack-value", "16", "64"),
+    ("set-max-intset-entries", "4", "512"),
+    ("set-max-listpack-entries", "4", "128"),
+    ("set-max-listpack-value", "16", "64"),
+    ("zset-max-listpack-entries", "4", "128"),
+    ("zset-max-listpack-value", "16", "64"),
+    ("list-max-listpack-size", "4", "-2"),
+];
+
+/// The conditions of a round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Setting {
+    /// RESP3 instead of RESP2.
+    pub resp3: bool,
+    /// Compact encodings for at most four elements.
+    pub small: bool,
+}
+
+impl fmt::Display for Setting {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "HELLO {}", if self.resp3 { 3 } else { 2 })?;
+        if self.small { out.write_str(", limits of compact encodings at 4") } else { Ok(()) }
+    }
+}
+
+/// A difference before it is made small.
+#[derive(Debug)]
+pub struct Found {
+    /// The command whose replies differ; one of the final inspection if not of the sequence.
+    pub step: Step,
+    /// How many commands of the sequence ran up to it.
+    pub ran: usize,
+    theirs: String,
+    ours: String,
+}
+
+impl Found {
+    /// Equal for differences that are likely to have one cause.
+    pub fn signature(&self) -> String {
+        let kind = |text: &str| match text.strip_prefix("(error) ") {
+            Some(error) => error.to_string(),
+            None => text.chars().take_while(|c| !c.is_ascii_digit() && *c != '"').collect(),
+        };
+        let detail = self.step.arguments.get(1).filter(|_| self.step.name() == "OBJECT");
+        format!("{} {detail:?} {} {}", self.step.name(), kind(&self.theirs), kind(&self.ours))
+    }
+}
+
+/// A connection to each server.
+#[derive(Debug)]
+pub struct Pair {
+    /// To the real server.
+    pub theirs: Client,
+    /// To ours.
+    pub ours: Client,
+    addresses: (SocketAddr, SocketAddr),
+}
+
+impl Pair {
+    /// Connects to both.
+    pub fn connect(theirs: SocketAddr, ours: SocketAddr) -> io::Result<Self> {
+        let addresses = (theirs, ours);
+        Ok(Pair { theirs: Client::connect(theirs)?, ours: Client::connect(ours)?, addresses })
+    }
+
+    /// Runs `steps` from a clean start, then compares the whole state.
+    pub fn first_difference(
+        &mut self,
+        setting: Setting,
+        steps: &[Step],
+    ) -> io::Result<Option<Found>> {
+        self.prepare(setting)?;
+        for (index, step) in steps.iter().enumerate() {
+            if let Some(found) = self.ask(step, index + 1)? {
+                return Ok(Some(found));
+            }
+        }
+        self.inspect(steps.len())
+    }
+
+    /// The shortest sequence found that still shows a difference at the same command as `found`.
+    pub fn shrink(
+        &mut self,
+        setting: Setting,
+        steps: Vec<Step>,
+        found: Found,
+    ) -> io::Result<Difference> {
+        let mut best = found;
+        let mut kept: Vec<Step> = steps[..best.ran].to_vec();
+        let mut chunk = kept.len().div_ceil(2);
+        let mut runs = 0;
+        while chunk > 0 && runs < SHRINK_RUNS_MAX {
+            let mut start = 0;
+            let mut removed = false;
+            while start < kept.len() && runs < SHRINK_RUNS_MAX {
+                let end = (start + chunk).min(kept.len());
+                let candidate = [&kept[..start], &kept[end..]].concat();
+                runs += 1;
+                match self.first_difference(setting, &candidate)? {
+                    Some(other) if other.step.name() == best.step.name() => {
+                        kept = candidate[..other.ran].to_vec();
+                        best = other;
+                        removed = true;
+                    }
+                    _ => start = end,
+                }
+            }
+            if !removed || chunk > 1 {
+                chunk /= 2;
+            }
+        }
+        let shown_already = kept.last().is_some_and(|last| last.arguments == best.step.arguments);
+        if !shown_already {
+            kept.push(best.step.clone());
+        }
+        Ok(Difference { setting, commands: kept, theirs: best.theirs, ours: best.ours })
+    }
+
+    /// Empties both servers and sets the conditions.
+    fn prepare(&mut self, setting: Setting) -> io::Result<()> {
+        // A connection that was lost or that a command changed is replaced, so rounds are alike.
+        self.theirs = Client::connect(self.addresses.0)?;
+        self.ours = Client::connect(self.addresses.1)?;
+        for client in [&mut self.theirs, &mut self.ours] {
+            client.command(&["HELLO", if setting.resp3 { "3" } else { "2" }])?;
+            client.command(&["FLUSHALL"])?;
+            for (name, small, normal) in SMALL_LIMITS {
+                // Older servers lack some of these; what matters shows in the replies.
+                client.command(&["CONFIG", "SET", name, if setting.small { small } else { normal }])?;
+            }
+            for command in FOREIGN {
+                client.command(&command.split(' ').collect::<Vec<_>>())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks both one question.
+    fn ask(&mut self, step: &Step, ran: usize) -> io::Result<Option<Found>> {
+        let found = |theirs: String, ours: String| {
+            Ok(Some(Found { step: step.clone(), ran, theirs, ours }))
+        };
+        let theirs = answer(&mut self.theirs, step)?;
+        // Ours closing the connection is a difference like any other, not a failed test run.
+        let ours = match answer(&mut self.ours, step) {
+            Ok(ours) => ours,
+            Err(error) => return found(theirs.to_string(), format!("no reply: {error}")),
+        };
+        if !step.rule.agrees(&theirs, &ours) {
+            let distinct = theirs.to_string() != ours.to_string();
+            return if distinct {
+                found(theirs.to_string(), ours.to_string())
+            } else {
+                found(format!("{theirs:?}"), format!("{ours:?}"))
+            };
+        }
+        if step.rule == Rule::Popped {
+            self.forget(step, &theirs, &ours)?;
+        }
+        Ok(None)
+    }
+
+    /// Takes from both what either has popped at random.
+    fn forget(&mut self, step: &Step, theirs: &Value, ours: &Value) -> io::Result<()> {
+        let mut command = vec![b"SREM".to_vec(), step.arguments[1].clone()];
+        for popped in [theirs, ours] {
+            let one = std::slice::from_ref(popped);
+            let members = popped.as_items().unwrap_or(one).iter();
+            command.extend(members.filter_map(|member| member.as_text()).map(<[u8]>::to_vec));
+        }
+        if command.len() > 2 {
+            self.theirs.command(&command)?;
+            self.ours.command(&command)?;
+        }
+        Ok(())
+    }
+
+    /// Compares everything that both servers hold.
+    fn inspect(&mut self, ran: usize) -> io::Result<Option<Found>> {
+        let mut questions = vec![Step::of(&[b"SELECT", b"0"], Rule::Exact)];
+        questions.push(Step::of(&[b"KEYS", b"*"], Rule::Unordered));
+        self.theirs.command(&["SELECT", "0"])?;
+        let keys = self.theirs.command(&["KEYS", "*"])?;
+        for key in keys.as_items().unwrap_or_default().iter().filter_map(Value::as_text) {
+            let kind = self.theirs.command(&[b"TYPE".as_slice(), key])?;
+            questions.push(Step::of(&[b"TYPE", key], Rule::Exact));
+            questions.push(content(kind.as_text().unwrap_or_default(), key));
+            questions.push(Step::of(&[b"PTTL", key], Rule::Near(2000)));
+            questions.push(Step::of(&[b"OBJECT", b"ENCODING", key], Rule::Encoding));
+        }
+        for question in &questions {
+            if let Some(found) = self.ask(question, ran)? {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The question that shows all of a value.
+fn content(kind: &[u8], key: &[u8]) -> Step {
+    match kind {
+        b"list" => Step::of(&[b"LRANGE", key, b"0", b"-1"], Rule::Exact),
+        b"hash" => Step::of(&[b"HGETALL", key], Rule::Pairs),
+        b"set" => Step::of(&[b"SMEMBERS", key], Rule::Unordered),
+        b"zset" => Step::of(&[b"ZRANGE", key, b"0", b"-1", b"WITHSCORES"], Rule::Exact),
+        b"stream" => Step::of(&[b"XRANGE", key, b"-", b"+"], Rule::Exact),
+        _ => Step::of(&[b"GET", key], Rule::Exact),
+    }
+}
+
+/// The reply to a step; for scans, all elements of the whole scan.
+fn answer(client: &mut Client, step: &Step) -> io::Result<Value> {
+    let reply = client.command(&step.arguments)?;
+    if !matches!(step.rule, Rule::Scan | Rule::ScanPairs) || reply.is_error() {
+        return Ok(reply);
+    }
+    follow_scan(client, step, reply)
+}
+
+/// Follows a scan from its first reply to its end. Elements of a plain scan may come twice, so they
+/// are given once each; a reply that is not a scan's is given as it is.
+fn follow_scan(client: &mut Client, step: &Step, first: Value) -> io::Result<Value> {
+    let place = if step.name() == "SCAN" { 1 } else { 2 };
+    let mut command = step.arguments.clone();
+    let mut reply = first;
+    let mut elements: Vec<Value> = Vec::new();
+    for _ in 0..SCAN_CALLS_MAX {
+        let Value::Array(parts) = &reply else { return Ok(reply) };
+        let [cursor, Value::Array(items)] = &parts[..] else { return Ok(reply) };
+        let Some(cursor) = cursor.as_text() else { return Ok(reply) };
+        let width = if step.rule == Rule::ScanPairs { 2 } else { 1 };
+        for item in items.chunks(width) {
+            if !elements.chunks(width).any(|known| known == item) {
+                elements.extend_from_slice(item);
+            }
+        }
+        if cursor == b"0" {
+            return Ok(Value::Array(elements));
+        }
+        command[place] = cursor.to_vec();
+        reply = client.command(&command)?;
+    }
+    Ok(Value::Error(b"the scan does not end".to_vec()))
+}
