@@ -9,16 +9,18 @@ pub mod generate;
 pub mod grammar;
 pub mod judge;
 pub mod trial;
+pub mod versions;
 
 use crate::client::Client;
 use generate::{Random, Step};
 use grammar::{Family, Row};
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::env;
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use trial::{Pair, Setting};
+use versions::Reference;
 
 /// Commands between two clean starts. Long enough for states to build up, short enough that the
 /// first difference of one round does not hide many others.
@@ -34,12 +36,12 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// `REDLINE_ORACLE_COMMANDS` (a family; default 2000) and `REDLINE_ORACLE_SEED` (default 1, so
+    /// `REDLINE_ORACLE_COMMANDS` (a family; default 5000) and `REDLINE_ORACLE_SEED` (default 1, so
     /// that a run can be repeated).
     pub fn from_environment() -> Self {
         let number = |name: &str| env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
         Effort {
-            commands: number("REDLINE_ORACLE_COMMANDS").unwrap_or(2000) as usize,
+            commands: number("REDLINE_ORACLE_COMMANDS").unwrap_or(5000) as usize,
             seed: number("REDLINE_ORACLE_SEED").unwrap_or(1),
         }
     }
@@ -82,19 +84,24 @@ pub fn run(
 ) -> io::Result<Report> {
     let mut pair = Pair::connect(theirs, ours)?;
     let (rows, absent) = askable(family, &mut pair)?;
-    let mut report =
-        Report { family: family.name, seed: effort.seed, asked: 0, absent, differences: Vec::new() };
+    let mut report = Report {
+        family: family.name,
+        seed: effort.seed,
+        asked: 0,
+        absent,
+        differences: Vec::new(),
+    };
     if rows.is_empty() {
         return Ok(report);
     }
-    let mut seen: BTreeMap<String, ()> = BTreeMap::new();
+    let mut seen = BTreeSet::new();
     let mut random = Random::new(effort.seed);
     for round in 0..effort.commands.div_ceil(ROUND_COMMANDS) {
         let setting = Setting { resp3: round % 2 == 1, small: round % 4 >= 2 };
         let steps = generate::steps(family, &rows, &mut random, ROUND_COMMANDS);
         report.asked += steps.len();
         let Some(found) = pair.first_difference(setting, &steps)? else { continue };
-        if seen.insert(found.signature(), ()).is_none() {
+        if seen.insert(found.signature()) {
             report.differences.push(pair.shrink(setting, steps, found)?);
         }
     }
@@ -106,7 +113,7 @@ fn askable(
     family: &'static Family,
     pair: &mut Pair,
 ) -> io::Result<(Vec<&'static Row>, Vec<String>)> {
-    let newest = is_newest(&mut pair.theirs)?;
+    let newest = pair.reference != Reference::Redis70;
     let mut rows = Vec::new();
     let mut absent = Vec::new();
     for row in family.rows.iter().filter(|row| newest || !row.newest_only) {
@@ -125,16 +132,6 @@ fn askable(
 fn knows(client: &mut Client, command: &str) -> io::Result<bool> {
     let reply = client.command(&["COMMAND", "INFO", command])?;
     Ok(reply.as_items().is_some_and(|items| items.iter().any(|item| !item.is_null())))
-}
-
-/// Whether a real server has what came after Redis 7.0.
-fn is_newest(client: &mut Client) -> io::Result<bool> {
-    let info = client.command(&["INFO", "server"])?;
-    if info.info_field("valkey_version").is_some() {
-        return Ok(true);
-    }
-    let version = info.info_field("redis_version").unwrap_or_default();
-    Ok(!version.starts_with("7.0") && !version.starts_with("6."))
 }
 
 impl fmt::Display for Difference {

@@ -34,11 +34,7 @@ impl Peer {
 
     /// As `start`, with words before the program (`taskset -c 0`, say); they must end up executing it
     /// in their own process, so that ending it is ending the server.
-    pub fn start_prefixed(
-        prefix: &[&str],
-        program: &Path,
-        arguments: &[&str],
-    ) -> io::Result<Self> {
+    pub fn start_prefixed(prefix: &[&str], program: &Path, arguments: &[&str]) -> io::Result<Self> {
         let mut problem = io::Error::from(io::ErrorKind::AddrInUse);
         for _ in 0..START_ATTEMPTS {
             let address = free_address()?;
@@ -75,7 +71,10 @@ impl Peer {
     fn start_found(name: &str, variable: &str, required: bool) -> Option<Self> {
         let Some(program) = find(name, variable) else {
             let strict = required && env::var_os("CI").is_some_and(|value| value == "true");
-            assert!(!strict, "{name} is needed where CI=true: put it on PATH, or name it in {variable}");
+            assert!(
+                !strict,
+                "{name} is needed where CI=true: put it on PATH, or name it in {variable}"
+            );
             eprintln!("SKIPPED: no {name} on PATH or in {variable}");
             return None;
         };
@@ -99,7 +98,8 @@ impl Peer {
             if let Some(status) = self.child.try_wait()? {
                 return Err(io::Error::other(format!("it ended at once: {status}")));
             }
-            let ready = Client::connect(self.address).and_then(|mut client| client.command(&["PING"]));
+            let ready =
+                Client::connect(self.address).and_then(|mut client| client.command(&["PING"]));
             if matches!(ready, Ok(Value::Simple(_))) {
                 return Ok(());
             }

@@ -253,7 +253,10 @@ mod tests {
         let items = value.as_items().unwrap();
         assert_eq!(items[2], Value::Integer(-5));
         assert_eq!(items[3], Value::Bulk(b"\r\n".to_vec()));
-        assert_eq!(items[7], Value::Map(vec![(Value::Simple(b"a".to_vec()), Value::Double(b"1.5".to_vec()))]));
+        assert_eq!(
+            items[7],
+            Value::Map(vec![(Value::Simple(b"a".to_vec()), Value::Double(b"1.5".to_vec()))])
+        );
         for cut in 0..bytes.len() {
             assert_eq!(read(&bytes[..cut]), Err(Problem::Incomplete), "cut at {cut}");
         }
@@ -269,6 +272,9 @@ mod tests {
     #[test]
     fn values_are_shown_as_redis_cli_does() {
         let (value, _) = read(b"*3\r\n$1\r\na\r\n*2\r\n:1\r\n:2\r\n*0\r\n").unwrap();
-        assert_eq!(value.to_string(), "1) \"a\"\n2) 1) (integer) 1\n   2) (integer) 2\n3) (empty array)");
+        assert_eq!(
+            value.to_string(),
+            "1) \"a\"\n2) 1) (integer) 1\n   2) (integer) 2\n3) (empty array)"
+        );
     }
 }

@@ -21,6 +21,16 @@ impl Step {
         Step { arguments: words.iter().map(|word| word.to_vec()).collect(), rule }
     }
 
+    /// Where a scan command has its cursor.
+    pub fn scan_cursor_place(&self) -> usize {
+        if self.name() == "SCAN" { 1 } else { 2 }
+    }
+
+    /// The cursor of a scan command.
+    pub fn scan_cursor(&self) -> Option<&[u8]> {
+        self.arguments.get(self.scan_cursor_place()).map(Vec::as_slice)
+    }
+
     /// The command's name in upper case.
     pub fn name(&self) -> String {
         self.arguments
@@ -105,7 +115,12 @@ const EDGES: [&[u8]; 18] = [
 ];
 
 /// `count` commands from `rows`.
-pub fn steps(family: &Family, rows: &[&'static Row], random: &mut Random, count: usize) -> Vec<Step> {
+pub fn steps(
+    family: &Family,
+    rows: &[&'static Row],
+    random: &mut Random,
+    count: usize,
+) -> Vec<Step> {
     let patterns: Vec<Vec<Node>> = rows.iter().map(|row| row.pattern()).collect();
     (0..count)
         .map(|_| {
@@ -128,7 +143,10 @@ fn render(nodes: &[Node], family: &Family, random: &mut Random, arguments: &mut 
         match node {
             Node::Word(word) => arguments.push(word.as_bytes().to_vec()),
             Node::Kind(kind) => arguments.push(kinds::produce(kind, family, random)),
-            Node::Choice(branches) => render(random.pick(branches), family, random, arguments),
+            Node::Choice(branches) => {
+                let branch: &Vec<Node> = random.pick(branches);
+                render(branch, family, random, arguments);
+            }
             Node::Maybe(inner) => {
                 if random.chance(35) {
                     render(inner, family, random, arguments);

@@ -5,6 +5,7 @@ use super::Difference;
 use super::generate::Step;
 use super::grammar::FOREIGN;
 use super::judge::Rule;
+use super::versions::{self, Reference, Verdict};
 use crate::client::Client;
 use crate::reply::Value;
 use std::fmt;
@@ -67,6 +68,13 @@ impl Found {
     }
 }
 
+/// What became of one question.
+enum Asked {
+    Same,
+    Parted,
+    Different(Found),
+}
+
 /// A connection to each server.
 #[derive(Debug)]
 pub struct Pair {
@@ -74,6 +82,8 @@ pub struct Pair {
     pub theirs: Client,
     /// To ours.
     pub ours: Client,
+    /// What the real server is.
+    pub reference: Reference,
     addresses: (SocketAddr, SocketAddr),
 }
 
@@ -81,7 +91,9 @@ impl Pair {
     /// Connects to both.
     pub fn connect(theirs: SocketAddr, ours: SocketAddr) -> io::Result<Self> {
         let addresses = (theirs, ours);
-        Ok(Pair { theirs: Client::connect(theirs)?, ours: Client::connect(ours)?, addresses })
+        let mut theirs = Client::connect(theirs)?;
+        let reference = Reference::of(&mut theirs)?;
+        Ok(Pair { theirs, ours: Client::connect(ours)?, reference, addresses })
     }
 
     /// Runs `steps` from a clean start, then compares the whole state.
@@ -92,8 +104,10 @@ impl Pair {
     ) -> io::Result<Option<Found>> {
         self.prepare(setting)?;
         for (index, step) in steps.iter().enumerate() {
-            if let Some(found) = self.ask(step, index + 1)? {
-                return Ok(Some(found));
+            match self.ask(step, index + 1)? {
+                Asked::Same => {}
+                Asked::Parted => return Ok(None),
+                Asked::Different(found) => return Ok(Some(found)),
             }
         }
         self.inspect(steps.len())
@@ -147,7 +161,12 @@ impl Pair {
             client.command(&["FLUSHALL"])?;
             for (name, small, normal) in SMALL_LIMITS {
                 // Older servers lack some of these; what matters shows in the replies.
-                client.command(&["CONFIG", "SET", name, if setting.small { small } else { normal }])?;
+                client.command(&[
+                    "CONFIG",
+                    "SET",
+                    name,
+                    if setting.small { small } else { normal },
+                ])?;
             }
             for command in FOREIGN {
                 client.command(&command.split(' ').collect::<Vec<_>>())?;
@@ -157,28 +176,31 @@ impl Pair {
     }
 
     /// Asks both one question.
-    fn ask(&mut self, step: &Step, ran: usize) -> io::Result<Option<Found>> {
-        let found = |theirs: String, ours: String| {
-            Ok(Some(Found { step: step.clone(), ran, theirs, ours }))
+    fn ask(&mut self, step: &Step, ran: usize) -> io::Result<Asked> {
+        let different = |theirs: String, ours: String| {
+            Ok(Asked::Different(Found { step: step.clone(), ran, theirs, ours }))
         };
         let theirs = answer(&mut self.theirs, step)?;
         // Ours closing the connection is a difference like any other, not a failed test run.
         let ours = match answer(&mut self.ours, step) {
             Ok(ours) => ours,
-            Err(error) => return found(theirs.to_string(), format!("no reply: {error}")),
+            Err(error) => return different(theirs.to_string(), format!("no reply: {error}")),
         };
-        if !step.rule.agrees(&theirs, &ours) {
-            let distinct = theirs.to_string() != ours.to_string();
-            return if distinct {
-                found(theirs.to_string(), ours.to_string())
-            } else {
-                found(format!("{theirs:?}"), format!("{ours:?}"))
-            };
+        if step.rule.agrees(&theirs, &ours) {
+            if step.rule == Rule::Popped && !theirs.is_error() {
+                self.forget(step, &theirs, &ours)?;
+            }
+            return Ok(Asked::Same);
         }
-        if step.rule == Rule::Popped {
-            self.forget(step, &theirs, &ours)?;
+        match versions::known(self.reference, step, &theirs, &ours) {
+            Some(Verdict::Same) => Ok(Asked::Same),
+            Some(Verdict::Parted) => Ok(Asked::Parted),
+            // Replies that only look alike are shown as what they are.
+            None if theirs.to_string() == ours.to_string() => {
+                different(format!("{theirs:?}"), format!("{ours:?}"))
+            }
+            None => different(theirs.to_string(), ours.to_string()),
         }
-        Ok(None)
     }
 
     /// Takes from both what either has popped at random.
@@ -207,11 +229,13 @@ impl Pair {
             questions.push(Step::of(&[b"TYPE", key], Rule::Exact));
             questions.push(content(kind.as_text().unwrap_or_default(), key));
             questions.push(Step::of(&[b"PTTL", key], Rule::Near(2000)));
-            questions.push(Step::of(&[b"OBJECT", b"ENCODING", key], Rule::Encoding));
+            questions.push(Step::of(&[b"OBJECT", b"ENCODING", key], Rule::Exact));
         }
         for question in &questions {
-            if let Some(found) = self.ask(question, ran)? {
-                return Ok(Some(found));
+            match self.ask(question, ran)? {
+                Asked::Same => {}
+                Asked::Parted => return Ok(None),
+                Asked::Different(found) => return Ok(Some(found)),
             }
         }
         Ok(None)
@@ -233,7 +257,7 @@ fn content(kind: &[u8], key: &[u8]) -> Step {
 /// The reply to a step; for scans, all elements of the whole scan.
 fn answer(client: &mut Client, step: &Step) -> io::Result<Value> {
     let reply = client.command(&step.arguments)?;
-    if !matches!(step.rule, Rule::Scan | Rule::ScanPairs) || reply.is_error() {
+    if !step.rule.is_scan() || reply.is_error() {
         return Ok(reply);
     }
     follow_scan(client, step, reply)
@@ -242,7 +266,7 @@ fn answer(client: &mut Client, step: &Step) -> io::Result<Value> {
 /// Follows a scan from its first reply to its end. Elements of a plain scan may come twice, so they
 /// are given once each; a reply that is not a scan's is given as it is.
 fn follow_scan(client: &mut Client, step: &Step, first: Value) -> io::Result<Value> {
-    let place = if step.name() == "SCAN" { 1 } else { 2 };
+    let place = step.scan_cursor_place();
     let mut command = step.arguments.clone();
     let mut reply = first;
     let mut elements: Vec<Value> = Vec::new();

@@ -4,8 +4,7 @@ use super::{Family, Row, exact, judged};
 use crate::oracle::judge::Rule;
 
 /// Commands on hashes.
-pub const FAMILY: Family =
-    Family { name: "hash", keys: &["h:0", "h:1", "h:2"], rows: &ROWS };
+pub const FAMILY: Family = Family { name: "hash", keys: &["h:0", "h:1", "h:2"], rows: &ROWS };
 
 const ROWS: [Row; 20] = [
     exact("HSET {key} ({field} {value})..."),
@@ -27,5 +26,5 @@ const ROWS: [Row; 20] = [
     judged("HSCAN {key} 0 [MATCH {pattern}] [COUNT {limit}]", Rule::ScanPairs),
     judged("HRANDFIELD {key}", Rule::Shape),
     judged("HRANDFIELD {key} {count} [WITHVALUES]", Rule::Shape),
-    judged("OBJECT ENCODING {key}", Rule::Encoding),
+    exact("OBJECT ENCODING {key}"),
 ];

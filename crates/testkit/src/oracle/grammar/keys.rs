@@ -48,7 +48,7 @@ const ROWS: [Row; 45] = [
     judged("SCAN 0 [MATCH {pattern}] [COUNT {limit}]", Rule::Scan),
     judged("SCAN 0 [COUNT {limit}] [TYPE (string|list|hash|set|zset|stream)]", Rule::Scan),
     judged("RANDOMKEY", Rule::Shape),
-    judged("OBJECT ENCODING {any}", Rule::Encoding),
+    exact("OBJECT ENCODING {any}"),
     judged("OBJECT IDLETIME {any}", SECONDS),
     exact("OBJECT FREQ {any}"),
     exact("OBJECT NOSUCH {any}"),

@@ -25,7 +25,9 @@ const KINDS: [(&str, Produce); 25] = [
     ("limit", |_, random| text(random, &["0", "1", "2", "5", "50"])),
     ("keys_number", |_, random| text(random, &["1", "2", "2", "2", "3", "0", "-1"])),
     ("weight", |_, random| text(random, &["0", "1", "2", "-1", "0.5", "inf", "x"])),
-    ("pattern", |_, random| text(random, &["*", "?*", "*:*", "a*", "[ab]*", "*[^0-9]", "none", "\\*", "*1"])),
+    ("pattern", |_, random| {
+        text(random, &["*", "?*", "*:*", "a*", "[ab]*", "*[^0-9]", "none", "\\*", "*1"])
+    }),
     ("ttl", |_, random| time(random, 1)),
     ("ttl_ms", |_, random| time(random, 1000)),
     ("at", |_, random| moment(random, 1)),
@@ -81,7 +83,8 @@ fn value(random: &mut Random) -> Vec<u8> {
         6 => b"\x00\xff\r\n \"\\\x80".to_vec(),
         7 => {
             let length = *random.pick(&[19, 20, 21, 43, 44, 45, 63, 64, 65, 128, 1000]);
-            vec![b'a' + random.below(3) as u8; length]
+            let letter = b'a' + random.below(3) as u8;
+            vec![letter; length]
         }
         _ => {
             let words = ["hello", "world", "Hello World", "foo", "bar", "ab", "\u{e9}\u{4e16}"];
@@ -105,18 +108,31 @@ fn integer(random: &mut Random) -> Vec<u8> {
         9999,
         10000,
     ];
-    let number = if random.chance(20) {
-        *random.pick(&edges)
-    } else {
-        random.below(30) as i64 - 10
-    };
+    let number =
+        if random.chance(20) { *random.pick(&edges) } else { random.below(30) as i64 - 10 };
     number.to_string().into_bytes()
 }
 
 fn float(random: &mut Random) -> Vec<u8> {
     let pool = [
-        "0.1", "0.2", "-0.5", "1.5", "3", "10.25", "1e3", "2.5e-3", "-1e-10", "123456789.123456789", "5.0e3",
-        "1e17", "0.30000000000000004", "inf", "-inf", "nan", "1.0000000000000002", "100000000000000000000",
+        "0.1",
+        "0.2",
+        "-0.5",
+        "1.5",
+        "3",
+        "10.25",
+        "1e3",
+        "2.5e-3",
+        "-1e-10",
+        "123456789.123456789",
+        "5.0e3",
+        "1e17",
+        "0.30000000000000004",
+        "inf",
+        "-inf",
+        "nan",
+        "1.0000000000000002",
+        "100000000000000000000",
     ];
     text(random, &pool)
 }
@@ -126,8 +142,25 @@ fn score(random: &mut Random) -> Vec<u8> {
         return (random.below(12) as i64 - 3).to_string().into_bytes();
     }
     let pool = [
-        "0.1", "1.5", "-2.25", "inf", "-inf", "+inf", "nan", "1e20", "1e-5", "3.0", "0", "-0", "1e300",
-        "123456789012345678", "0.1234567890123456789", "1e5", "abc", "17", "4503599627370497.5",
+        "0.1",
+        "1.5",
+        "-2.25",
+        "inf",
+        "-inf",
+        "+inf",
+        "nan",
+        "1e20",
+        "1e-5",
+        "3.0",
+        "0",
+        "-0",
+        "1e300",
+        "123456789012345678",
+        "0.1234567890123456789",
+        "1e5",
+        "abc",
+        "17",
+        "4503599627370497.5",
     ];
     text(random, &pool)
 }
@@ -158,7 +191,10 @@ fn index(random: &mut Random) -> Vec<u8> {
 /// other, or gone at once.
 fn time(random: &mut Random, per_second: u64) -> Vec<u8> {
     if random.chance(12) {
-        return text(random, &["0", "-1", "-100", "9223372036854775807", "9223372036854775", "x", "1.5"]);
+        return text(
+            random,
+            &["0", "-1", "-100", "9223372036854775807", "9223372036854775", "x", "1.5"],
+        );
     }
     ((1_000 + random.below(1_000_000)) * per_second).to_string().into_bytes()
 }
@@ -176,9 +212,10 @@ fn new_id(random: &mut Random) -> Vec<u8> {
         return id(random);
     }
     random.stream_ms += random.below(2);
+    let sequence = random.below(4);
     match random.below(3) {
         0 => format!("{}-*", random.stream_ms),
-        1 => format!("{}-{}", random.stream_ms, random.below(4)),
+        1 => format!("{}-{sequence}", random.stream_ms),
         _ => {
             random.stream_ms += 1;
             random.stream_ms.to_string()
@@ -193,13 +230,27 @@ fn id(random: &mut Random) -> Vec<u8> {
         2 | 3 => b"+".to_vec(),
         4 => {
             let pool = [
-                "0-0", "0", "18446744073709551615-18446744073709551615", "18446744073709551616", "1-", "-5", "1-1-1", "(-", "(5-0",
+                "0-0",
+                "0",
+                "18446744073709551615-18446744073709551615",
+                "18446744073709551616",
+                "1-",
+                "-5",
+                "1-1-1",
+                "(-",
+                "(5-0",
                 "(18446744073709551615-18446744073709551615",
             ];
             text(random, &pool)
         }
-        5 => format!("({}", random.below(random.stream_ms + 1)).into_bytes(),
-        6 => random.below(random.stream_ms + 2).to_string().into_bytes(),
-        _ => format!("{}-{}", random.below(random.stream_ms + 1), random.below(3)).into_bytes(),
+        5 => format!("({}", below_now(random, 1)).into_bytes(),
+        6 => below_now(random, 2).to_string().into_bytes(),
+        _ => format!("{}-{}", below_now(random, 1), random.below(3)).into_bytes(),
     }
+}
+
+/// A millisecond up to `beyond` minus one after the newest that was used.
+fn below_now(random: &mut Random, beyond: u64) -> u64 {
+    let limit = random.stream_ms + beyond;
+    random.below(limit)
 }

@@ -3,11 +3,8 @@
 use super::{Family, Row, exact};
 
 /// Commands on strings, bit commands aside.
-pub const FAMILY: Family = Family {
-    name: "string",
-    keys: &["s:0", "s:1", "s:2", "s:3", "s:4"],
-    rows: &ROWS,
-};
+pub const FAMILY: Family =
+    Family { name: "string", keys: &["s:0", "s:1", "s:2", "s:3", "s:4"], rows: &ROWS };
 
 const ROWS: [Row; 24] = [
     exact("SET {key} {value}"),
