@@ -6,6 +6,7 @@ pub mod limits;
 pub mod list;
 pub mod listpack;
 pub mod size_class;
+pub mod stream;
 pub mod table;
 pub mod zset;
 
