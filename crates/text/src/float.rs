@@ -6,8 +6,8 @@ pub const MAX_LEN: usize = 32;
 /// Past this magnitude an integral double is no longer printed as an integer (half of `i64::MAX`).
 const INTEGER_LIMIT: f64 = (i64::MAX / 2) as f64;
 
-/// Appends `value` as ZSCORE and the like reply it: the shortest digits that read back as the same
-/// double, integral values as integers, `inf`, `-inf`, `nan`, `-0`; an exponent (`1e+21`, `1e-7`)
+/// Appends `value` as ZSCORE and the like reply it: (nearly always the shortest) digits that read back as the
+/// same double, integral values as integers, `inf`, `-inf`, `nan`, `-0`; an exponent (`1e+21`, `1e-7`)
 /// only where the plain form would need many zeros.
 pub fn push(out: &mut Vec<u8>, value: f64) {
     if value.is_nan() {
@@ -64,63 +64,28 @@ pub(crate) fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t'..=b'\r')
 }
 
-/// The parts of a finite double for printing: `0.d1d2d3… × 10^point`.
-struct Shortest {
-    digits: [u8; 24],
-    len: usize,
-    point: i32,
-}
-
-/// The shortest digits of `value`, which is positive and finite.
-fn shortest(value: f64) -> Shortest {
-    let mut buffer = zmij::Buffer::new();
-    let text = buffer.format_finite(value).as_bytes();
-    let mut parts = Shortest { digits: [0; 24], len: 0, point: 0 };
-    let mut seen_point = false;
-    let mut exponent = 0;
-    for (index, &byte) in text.iter().enumerate() {
-        match byte {
-            b'.' => seen_point = true,
-            b'e' => {
-                let tail = text[index + 1..].strip_prefix(b"+").unwrap_or(&text[index + 1..]);
-                exponent = crate::integer::parse_i64(tail).expect("a decimal exponent") as i32;
-                break;
-            }
-            b'0' if parts.len == 0 => parts.point -= i32::from(seen_point),
-            _ => {
-                parts.digits[parts.len] = byte;
-                parts.len += 1;
-                parts.point += i32::from(!seen_point);
-            }
-        }
-    }
-    parts.point += exponent;
-    while parts.digits[parts.len - 1] == b'0' {
-        parts.len -= 1;
-    }
-    parts
-}
-
 /// Lays the digits out: plain when the point is near them, else with an exponent. The borders are
 /// those of the fpconv library that Redis prints with.
 fn push_fraction(out: &mut Vec<u8>, value: f64) {
     if value < 0.0 {
         out.push(b'-');
     }
-    let parts = shortest(value.abs());
-    let digits = &parts.digits[..parts.len];
-    let trailing = parts.point - parts.len as i32;
-    let exponent = parts.point - 1;
-    if trailing >= 0 && exponent.abs() < parts.len as i32 + 7 {
+    let found = crate::grisu::digits(value.abs());
+    let digits = found.as_bytes();
+    let trailing = found.exponent;
+    // Where the point stands, counted from the first digit.
+    let point = trailing + digits.len() as i32;
+    let exponent = point - 1;
+    if trailing >= 0 && exponent.abs() < digits.len() as i32 + 7 {
         out.extend_from_slice(digits);
         out.resize(out.len() + trailing as usize, b'0');
     } else if trailing < 0 && (trailing > -7 || exponent.abs() < 4) {
-        if parts.point <= 0 {
+        if point <= 0 {
             out.extend_from_slice(b"0.");
-            out.resize(out.len() + parts.point.unsigned_abs() as usize, b'0');
+            out.resize(out.len() + point.unsigned_abs() as usize, b'0');
             out.extend_from_slice(digits);
         } else {
-            let (whole, fraction) = digits.split_at(parts.point as usize);
+            let (whole, fraction) = digits.split_at(point as usize);
             out.extend_from_slice(whole);
             out.push(b'.');
             out.extend_from_slice(fraction);
@@ -175,6 +140,17 @@ mod tests {
             (5e-324, "5e-324"),
         ] {
             assert_eq!(format(value), text.as_bytes(), "{text}");
+        }
+    }
+
+    /// ZSCORE's answers of Valkey 9.1, which prints like Redis 7.2 and later: the double's bits,
+    /// then the text. Among them are those where the digits are not the shortest.
+    #[test]
+    fn recorded_forms() {
+        for line in include_str!("float/vectors.tsv").lines() {
+            let (bits, text) = line.split_once('\t').expect("two columns");
+            let bits = u64::from_str_radix(bits, 16).expect("hexadecimal");
+            assert_eq!(String::from_utf8(format(f64::from_bits(bits))).as_deref(), Ok(text));
         }
     }
 

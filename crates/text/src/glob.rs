@@ -14,7 +14,7 @@ pub enum Case {
 }
 
 /// Whether all of `text` matches `pattern`, with Redis's rules in every corner: `*` does not match
-/// the empty text, an unclosed class ends with the pattern, a range may stand the wrong way
+/// the empty text (KEYS and SCAN do not ask for the pattern that is a lone `*`), an unclosed class ends with the pattern, a range may stand the wrong way
 /// round, bytes in ranges compare as signed, an escaped byte in a class ignores [`Case`].
 ///
 /// Takes time in the product of the two lengths at worst: only the last star is ever retried,

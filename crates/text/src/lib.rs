@@ -4,6 +4,7 @@
 mod big;
 pub mod float;
 pub mod glob;
+mod grisu;
 pub mod integer;
 pub mod long_double;
 pub mod memory;

@@ -135,6 +135,23 @@ mod tests {
         assert_eq!(sum("1e4900", "1").map(|text| text.len()), Some(4901));
     }
 
+    /// INCRBYFLOAT's answers of Redis 7.0 on x86-64: value, increment, sum.
+    #[test]
+    fn recorded_sums() {
+        for line in include_str!("long_double/vectors.tsv").lines() {
+            let mut columns = line.split('\t');
+            let mut column = || columns.next().expect("three columns");
+            let (left, right, expected) = (column(), column(), column());
+            let valid = |text: &str| LongDouble::parse(text.as_bytes()).is_some();
+            let ours = match sum(left, right) {
+                Some(text) => text,
+                None if valid(left) && valid(right) => "overflow".to_owned(),
+                None => "refused".to_owned(),
+            };
+            assert_eq!(ours, expected, "{left} {right}");
+        }
+    }
+
     #[test]
     fn refused() {
         for text in ["", " 1", "1 ", "nan", "1e5000", "1e-5000", "1e", "abc", "0x", "1\0"] {
