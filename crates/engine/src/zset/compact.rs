@@ -26,6 +26,12 @@ impl Compact {
         self.pairs.len() / 2
     }
 
+    /// The set as Redis serialises it.
+    #[cfg(test)]
+    pub(super) fn as_bytes(&self) -> &[u8] {
+        self.pairs.as_bytes()
+    }
+
     pub(super) fn memory_bytes(&self) -> usize {
         self.pairs.memory_bytes()
     }

@@ -106,6 +106,24 @@ fn every_kind_of_score_survives_the_listpack() {
     }
 }
 
+/// `DUMP` of `ZADD z 1 a 0.5 17 inf x -3 bb` from redis-server 7.0, without header and footer.
+#[test]
+fn a_small_set_is_byte_for_byte_redis_s() {
+    let recorded: &[u8] = b"\x22\0\0\0\x08\0\x82bb\x03\xdf\xfd\x02\x11\x01\x830.5\x04\x81a\x02\x01\x01\x81x\x02\x83inf\x04\xff";
+    let members = [("a", 1.0), ("17", 0.5), ("x", f64::INFINITY), ("bb", -3.0)];
+    let Encoding::Compact(set) = set_of(&members, &Limits::default()).encoding else {
+        panic!("four members are a small set");
+    };
+    assert_eq!(set.as_bytes(), recorded);
+}
+
+#[test]
+fn a_set_is_two_words_and_may_change_threads() {
+    fn shareable<T: Send + Sync>() {}
+    shareable::<Zset>();
+    assert_eq!(size_of::<Zset>(), 16);
+}
+
 /// `ZRANGEBYLEX m - [c` and so on over differing scores: replies of redis-server 7.0.
 #[test]
 fn ranges_of_names_over_differing_scores_are_redis_s_in_a_listpack() {

@@ -21,6 +21,8 @@ const INNER_SLOTS: usize = 63;
 /// A node that a removal leaves with fewer slots than this is joined with, or filled from, a
 /// neighbour.
 const LEAST_SLOTS: usize = 16;
+/// Free slots that make a neighbour worth sharing with before a full node is split.
+const SPILL_SLOTS: usize = 8;
 /// Levels of inner nodes an iterator can hold: at `LEAST_SLOTS` children each, enough for 2^44
 /// members.
 const MAX_HEIGHT: usize = 10;
@@ -329,6 +331,14 @@ impl Node {
         }
     }
 
+    /// Members or children that could be added.
+    fn free_slots(&self) -> usize {
+        match self {
+            Self::Leaf(leaf) => leaf.remaining_capacity(),
+            Self::Inner(inner) => inner.remaining_capacity(),
+        }
+    }
+
     /// Adds a member below; a node that had to be split off comes back, to stand to the right of
     /// this one.
     fn insert(
@@ -347,7 +357,10 @@ impl Node {
                 Some(Child::over(Self::Leaf(right)))
             }
             Self::Inner(inner) => {
-                let index = child_for(inner, score, member.name());
+                let mut index = child_for(inner, score, member.name());
+                if inner[index].node.free_slots() == 0 && spill(inner, index, nodes) {
+                    index = child_for(inner, score, member.name());
+                }
                 let below = Edges {
                     left: edges.left && index == 0,
                     right: edges.right && index + 1 == inner.len(),
@@ -459,14 +472,35 @@ fn insert_slot<T, const N: usize>(
     Some(right)
 }
 
+/// Makes room in the full child `index` by sharing its slots with a neighbour that has room to
+/// spare; `false` if neither has. Random insertion then leaves leaves four fifths full, not two
+/// thirds.
+fn spill(inner: &mut Inner, index: usize, nodes: &mut NodeCounts) -> bool {
+    let has_room = |at: usize| inner.get(at).is_some_and(|c| c.node.free_slots() >= SPILL_SLOTS);
+    if index > 0 && has_room(index - 1) {
+        balance(inner, index - 1, nodes);
+    } else if has_room(index + 1) {
+        balance(inner, index, nodes);
+    } else {
+        return false;
+    }
+    true
+}
+
 /// Joins the child `index`, which has few slots left, with a neighbour, or evens the two out. An
 /// only child is left alone.
 fn mend(inner: &mut Inner, index: usize, nodes: &mut NodeCounts) {
-    let left = if index + 1 < inner.len() { index } else { index.saturating_sub(1) };
+    if index + 1 < inner.len() {
+        balance(inner, index, nodes);
+    } else if index > 0 {
+        balance(inner, index - 1, nodes);
+    }
+}
+
+/// Joins the children `left` and `left + 1` if they fit into one node, else evens them out.
+fn balance(inner: &mut Inner, left: usize, nodes: &mut NodeCounts) {
     let (head, tail) = inner.split_at_mut(left + 1);
-    let (first, Some(second)) = (&mut head[left], tail.first_mut()) else {
-        return;
-    };
+    let (first, second) = (&mut head[left], &mut tail[0]);
     match (&mut first.node, &mut second.node) {
         (Node::Leaf(left), Node::Leaf(right)) => even_out(left, right),
         (Node::Inner(left), Node::Inner(right)) => even_out(left, right),

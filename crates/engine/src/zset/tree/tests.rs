@@ -103,6 +103,15 @@ fn growing_upwards_or_downwards_fills_the_leaves() {
 }
 
 #[test]
+fn growing_in_no_order_fills_the_leaves_to_three_quarters() {
+    let mut pool = Pool::default();
+    let tree = filled(&mut pool, (0..50_000u32).map(|n| f64::from(n.wrapping_mul(0x9E37_79B1))));
+    check(&tree);
+    let fill = tree.len() as f64 / (tree.nodes.leaves * LEAF_SLOTS) as f64;
+    assert!(fill > 0.75, "{fill}");
+}
+
+#[test]
 fn empties_from_either_end_and_from_the_middle() {
     for pick in [0usize, 1, 2] {
         let mut pool = Pool::default();
