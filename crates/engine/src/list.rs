@@ -159,6 +159,8 @@ impl List {
     }
 
     /// Changes the element at `index`; false if there is none.
+    ///
+    /// As in Redis, the encoding may change even then.
     pub fn set(&mut self, limits: &Limits, index: i64, value: &[u8]) -> bool {
         self.prepare(limits, value.len(), 1);
         let Some(index) = self.absolute(index) else { return false };
@@ -170,7 +172,9 @@ impl List {
             }
             Encoding::Quicklist(quicklist) => {
                 let is_set = quicklist.set(NodeLimit::of(limits), index, value);
-                self.shrink_encoding(limits);
+                if is_set {
+                    self.shrink_encoding(limits);
+                }
                 is_set
             }
         }

@@ -7,8 +7,8 @@
 mod entry;
 
 use crate::size_class::size_class;
+pub use entry::Entry;
 use entry::{END, Encoded};
-pub use entry::{Entry, parse_integer};
 
 /// Bytes of the header: total size and entry count.
 const HEADER: usize = 6;

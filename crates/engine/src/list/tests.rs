@@ -207,9 +207,32 @@ fn sized_lists_change_encoding_by_bytes() {
     assert_eq!(list.encoding(), "quicklist");
     assert_eq!(list.remove(&limits, 0, &[b'l'; 9000]), 1);
     assert_eq!(list.encoding(), "listpack");
+}
+
+/// Recorded from Valkey 9.1, which has the rules of Redis 7.2.
+#[test]
+fn encodings_at_the_edges_are_those_of_redis() {
+    let limits = limits(-2);
     let mut list = List::new();
+    list.prepare(&limits, 8185, 3);
+    assert_eq!(list.encoding(), "listpack");
     list.prepare(&limits, 8186, 3);
     assert_eq!(list.encoding(), "quicklist");
+    let held = |value: &[u8]| {
+        let mut list = List::new();
+        list.push(&limits, Side::Right, value);
+        list
+    };
+    let mut list = held(&[b'a'; 100]);
+    assert!(!list.insert(&limits, Place::Before, b"nope", &[b'z'; 9000]));
+    assert_eq!(list.encoding(), "quicklist");
+    let mut list = held(&[b'a'; 100]);
+    assert!(!list.set(&limits, 5, &[b'z'; 9000]));
+    assert_eq!(list.encoding(), "quicklist");
+    assert!(list.set(&limits, 0, &[b'z'; 9000]));
+    assert_eq!(list.encoding(), "quicklist");
+    assert!(list.set(&limits, 0, b"z"));
+    assert_eq!(list.encoding(), "listpack");
 }
 
 #[test]

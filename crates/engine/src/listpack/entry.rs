@@ -4,6 +4,8 @@
 //! and a back length that lets a reader step backwards. The encodings are those of the listpack
 //! specification that Redis publishes.
 
+use text::integer::{decimal_len, parse_i64};
+
 /// Byte that ends a listpack.
 pub(super) const END: u8 = 0xFF;
 
@@ -12,9 +14,6 @@ const INT_16: u8 = 0xF1;
 const INT_24: u8 = 0xF2;
 const INT_32: u8 = 0xF3;
 const INT_64: u8 = 0xF4;
-
-/// Longest decimal text of an `i64`, sign included.
-const INTEGER_TEXT_MAX: usize = 20;
 
 /// The value of one entry.
 ///
@@ -45,10 +44,7 @@ impl<'a> Entry<'a> {
     #[must_use]
     pub fn text_len(self) -> usize {
         match self {
-            Entry::Int(value) => {
-                let digits = value.unsigned_abs().checked_ilog10().unwrap_or(0) as usize + 1;
-                digits + usize::from(value < 0)
-            }
+            Entry::Int(value) => decimal_len(value),
             Entry::Bytes(bytes) => bytes.len(),
         }
     }
@@ -63,7 +59,7 @@ impl<'a> Entry<'a> {
     #[must_use]
     pub fn is_text(self, text: &[u8]) -> bool {
         match self {
-            Entry::Int(value) => parse_integer(text) == Some(value),
+            Entry::Int(value) => parse_i64(text) == Some(value),
             Entry::Bytes(bytes) => bytes == text,
         }
     }
@@ -73,14 +69,14 @@ impl<'a> Entry<'a> {
     pub fn as_int(self) -> Option<i64> {
         match self {
             Entry::Int(value) => Some(value),
-            Entry::Bytes(bytes) => parse_integer(bytes),
+            Entry::Bytes(bytes) => parse_i64(bytes),
         }
     }
 }
 
 impl<'a> From<&'a [u8]> for Entry<'a> {
     fn from(text: &'a [u8]) -> Self {
-        parse_integer(text).map_or(Entry::Bytes(text), Entry::Int)
+        parse_i64(text).map_or(Entry::Bytes(text), Entry::Int)
     }
 }
 
@@ -94,29 +90,6 @@ impl From<i64> for Entry<'_> {
     fn from(value: i64) -> Self {
         Entry::Int(value)
     }
-}
-
-/// The integer that `text` is the canonical decimal form of: no plus sign, no leading zero, no `-0`.
-#[must_use]
-pub fn parse_integer(text: &[u8]) -> Option<i64> {
-    let (negative, digits) = match text {
-        [b'-', digits @ ..] => (true, digits),
-        _ => (false, text),
-    };
-    match digits {
-        [b'0'] if !negative => return Some(0),
-        [b'1'..=b'9', ..] if text.len() <= INTEGER_TEXT_MAX => {}
-        _ => return None,
-    }
-    let mut magnitude: u64 = 0;
-    for digit in digits {
-        let value = digit.wrapping_sub(b'0');
-        if value > 9 {
-            return None;
-        }
-        magnitude = magnitude.checked_mul(10)?.checked_add(u64::from(value))?;
-    }
-    if negative { 0i64.checked_sub_unsigned(magnitude) } else { i64::try_from(magnitude).ok() }
 }
 
 /// The bytes of an entry up to its back length: `head`, then `payload`.

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use proptest::prelude::*;
 
-use super::{Entry, FRONT_SLACK_FROM, Listpack, parse_integer};
+use super::{Entry, FRONT_SLACK_FROM, Listpack};
 
 fn texts(listpack: &Listpack) -> Vec<Vec<u8>> {
     listpack.iter().map(Entry::to_vec).collect()
@@ -120,10 +120,10 @@ fn encodings_change_where_redis_changes_them() {
 #[test]
 fn only_canonical_integers_are_integers() {
     for text in ["", "-", "-0", "+1", "01", "1 ", " 1", "1a", "9223372036854775808"] {
-        assert_eq!(parse_integer(text.as_bytes()), None, "{text:?}");
+        assert_eq!(Entry::from(text.as_bytes()), Entry::Bytes(text.as_bytes()));
     }
     for value in [0, 7, -7, 10, 99, i64::MAX, i64::MIN] {
-        assert_eq!(parse_integer(value.to_string().as_bytes()), Some(value));
+        assert_eq!(Entry::from(value.to_string().as_bytes()), Entry::Int(value));
         assert_eq!(Entry::Int(value).text_len(), value.to_string().len());
     }
 }
