@@ -5,3 +5,4 @@ pub mod client;
 pub mod oracle;
 pub mod peer;
 pub mod reply;
+pub mod script;
