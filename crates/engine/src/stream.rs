@@ -3,7 +3,7 @@
 //! Nodes stand in a B-tree map by the id of their first entry, where Redis has a radix tree; either
 //! is looked up once a command. Nodes hold Redis's own bytes, so serialising a stream copies them.
 
-mod id;
+pub mod id;
 mod node;
 
 use std::collections::BTreeMap;

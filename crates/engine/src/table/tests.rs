@@ -73,7 +73,9 @@ fn a_scan_sees_what_stays_while_the_table_grows_and_shrinks() {
         let mut seen = BTreeSet::new();
         let mut cursor = 0;
         loop {
-            cursor = table.scan(cursor, |entry| drop(seen.insert(*entry.0)));
+            cursor = table.scan(cursor, |entry| {
+                seen.insert(*entry.0);
+            });
             if cursor == 0 {
                 break;
             }
@@ -124,7 +126,9 @@ fn a_sweep_takes_the_marked_entries_that_are_over() {
             at,
             16,
             |entry| *entry.0 < 1_500,
-            |entry| drop(taken.insert(*entry.0)),
+            |entry| {
+                taken.insert(*entry.0);
+            },
         );
         if at == 0 {
             break;
