@@ -1,1 +1,111 @@
 //! The store: workers, connections, dispatch, commands, configuration.
+//!
+//! [`start`] runs a server inside this process and returns a handle; any number of them may run at
+//! once.
+
+pub mod arguments;
+pub mod batch;
+pub mod client;
+pub mod clients;
+pub mod command;
+pub mod commands;
+pub mod connection;
+pub mod context;
+pub mod dispatch;
+pub mod effects;
+pub mod error;
+pub mod listener;
+pub mod memory;
+pub mod server;
+pub mod settings;
+pub mod stats;
+pub mod worker;
+
+use std::io;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+pub use listener::ListenError;
+pub use server::Server;
+pub use settings::Settings;
+
+/// Why a server did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// An address is taken, or not to be had.
+    #[error(transparent)]
+    Listen(#[from] ListenError),
+    /// The system refuses threads or what they wait on.
+    #[error("could not start a worker: {0}")]
+    Worker(#[source] io::Error),
+}
+
+/// A server that runs. Dropping it ends it.
+pub struct Running {
+    server: Arc<Server>,
+    port: Option<u16>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// Starts a server on its own threads.
+///
+/// # Errors
+/// An address cannot be listened on, or a worker cannot be started.
+pub fn start(settings: Settings) -> Result<Running, StartError> {
+    let worker_count = match settings.threads {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        threads => threads,
+    };
+    let listeners = listener::Listeners::open(&settings)?;
+    let port = listeners.port();
+    let server = Arc::new(Server::new(settings, worker_count));
+    let mut running = Running { server: Arc::clone(&server), port, threads: Vec::new() };
+    let mut inboxes = Vec::new();
+    for index in 0..worker_count {
+        let (sender, inbox) = async_channel::unbounded();
+        inboxes.push(sender);
+        let thread =
+            worker::start(Arc::clone(&server), index, inbox).map_err(StartError::Worker)?;
+        running.threads.push(thread);
+    }
+    let thread = listener::start(server, listeners, inboxes).map_err(StartError::Worker)?;
+    running.threads.push(thread);
+    Ok(running)
+}
+
+impl Running {
+    /// The port that it listens on; `None` if it has none.
+    pub fn port(&self) -> Option<u16> {
+        self.port
+    }
+
+    /// The server's state.
+    pub fn server(&self) -> &Arc<Server> {
+        &self.server
+    }
+
+    /// Waits until the server ends, because it was asked to.
+    pub fn wait(mut self) {
+        self.join();
+    }
+
+    /// Asks the server to end and waits for it.
+    pub fn stop(mut self) {
+        self.server.request_stop();
+        self.join();
+    }
+
+    fn join(&mut self) {
+        for thread in self.threads.drain(..) {
+            // A thread that panicked has said so itself.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.server.request_stop();
+        self.join();
+    }
+}

@@ -5,4 +5,3 @@ pub mod client;
 pub mod oracle;
 pub mod peer;
 pub mod reply;
-pub mod script;

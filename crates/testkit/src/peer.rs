@@ -2,6 +2,7 @@
 //! and ended with their guard.
 
 use crate::client::Client;
+use crate::reply::Value;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -99,7 +100,7 @@ impl Peer {
             }
             let ready =
                 Client::connect(self.address).and_then(|mut client| client.command(&["PING"]));
-            if ready.is_ok_and(|reply| !reply.is_error()) {
+            if matches!(ready, Ok(Value::Simple(_))) {
                 return Ok(());
             }
             if Instant::now() > deadline {

@@ -1,0 +1,170 @@
+//! One client: what its commands change about the connection, and what others may see of it.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::Instant;
+
+use parking_lot::Mutex;
+use resp::reply::Protocol;
+
+/// What `CLIENT REPLY` has chosen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ReplyMode {
+    /// Every reply is sent.
+    #[default]
+    On,
+    /// No reply is sent.
+    Off,
+    /// The reply to the next command is not sent.
+    SkipNext,
+    /// The reply to this command is not sent, those after it are.
+    SkipThis,
+}
+
+/// The connection's own state; only its worker's thread touches it.
+pub struct Client {
+    /// What others may see.
+    pub shared: Arc<ClientInfo>,
+    /// The protocol chosen with `HELLO`.
+    pub protocol: Protocol,
+    /// The database chosen with `SELECT`.
+    pub db_index: usize,
+    /// Whether commands are allowed at all.
+    pub is_authenticated: bool,
+    /// Which replies are sent.
+    pub reply_mode: ReplyMode,
+    /// The connection closes once the replies so far are sent.
+    pub closes_after_reply: bool,
+}
+
+/// What `CLIENT LIST` and `CLIENT KILL` know of a client, from any thread.
+pub struct ClientInfo {
+    /// A number that no other client of this server ever has.
+    pub id: u64,
+    /// The client's address; `None` on a Unix socket.
+    pub address: Option<SocketAddr>,
+    /// The server's address, or the path of the Unix socket.
+    pub local_address: String,
+    /// The descriptor of the connection.
+    pub descriptor: i32,
+    /// When the connection was accepted.
+    pub connected_at: Instant,
+    /// The connection's worker.
+    pub worker_index: usize,
+    /// What the client told of itself, and what it holds.
+    pub labels: Mutex<Labels>,
+    /// The database chosen.
+    pub db_index: AtomicUsize,
+    /// Milliseconds from `connected_at` to the last command.
+    pub last_command_ms: AtomicU64,
+    /// The index of the last command's row, 0 for none, else one more than its place.
+    pub last_command: AtomicUsize,
+    /// Bytes of input not yet executed.
+    pub query_bytes: AtomicUsize,
+    /// Bytes of memory for replies.
+    pub output_bytes: AtomicUsize,
+    /// Commands executed.
+    pub commands: AtomicU64,
+    /// 2 or 3.
+    pub protocol: AtomicUsize,
+    /// `CLIENT NO-EVICT`.
+    pub no_evict: AtomicBool,
+    /// `CLIENT NO-TOUCH`.
+    pub no_touch: AtomicBool,
+    /// The connection is being closed; the descriptor must not be used any more.
+    closed: Mutex<bool>,
+}
+
+/// What a client told of itself.
+#[derive(Clone, Default)]
+pub struct Labels {
+    /// `CLIENT SETNAME`.
+    pub name: Vec<u8>,
+    /// `CLIENT SETINFO LIB-NAME`.
+    pub library_name: Vec<u8>,
+    /// `CLIENT SETINFO LIB-VER`.
+    pub library_version: Vec<u8>,
+}
+
+impl ClientInfo {
+    /// A client just accepted.
+    pub fn new(
+        id: u64,
+        address: Option<SocketAddr>,
+        local_address: String,
+        descriptor: i32,
+        worker_index: usize,
+    ) -> ClientInfo {
+        ClientInfo {
+            id,
+            address,
+            local_address,
+            descriptor,
+            connected_at: Instant::now(),
+            worker_index,
+            labels: Mutex::default(),
+            db_index: AtomicUsize::new(0),
+            last_command_ms: AtomicU64::new(0),
+            last_command: AtomicUsize::new(0),
+            query_bytes: AtomicUsize::new(0),
+            output_bytes: AtomicUsize::new(0),
+            commands: AtomicU64::new(0),
+            protocol: AtomicUsize::new(2),
+            no_evict: AtomicBool::new(false),
+            no_touch: AtomicBool::new(false),
+            closed: Mutex::new(false),
+        }
+    }
+
+    /// The client's address as Redis prints it.
+    pub fn address_text(&self) -> String {
+        match self.address {
+            Some(address) => address.to_string(),
+            None => format!("{}:0", self.local_address),
+        }
+    }
+
+    /// Ends the connection from another thread: its pending read and write fail.
+    pub fn disconnect(&self) {
+        let closed = self.closed.lock();
+        if !*closed {
+            // SAFETY: the descriptor is open as long as `closed` is false, and the lock is held.
+            let descriptor = unsafe { rustix::fd::BorrowedFd::borrow_raw(self.descriptor) };
+            // A connection that is gone already is what was wanted.
+            let _ = rustix::net::shutdown(descriptor, rustix::net::Shutdown::Both);
+        }
+    }
+
+    /// Notes that the descriptor is about to be closed.
+    pub fn note_closed(&self) {
+        *self.closed.lock() = true;
+    }
+}
+
+impl Client {
+    /// A client just accepted.
+    pub fn new(shared: Arc<ClientInfo>, is_authenticated: bool) -> Client {
+        Client {
+            shared,
+            protocol: Protocol::default(),
+            db_index: 0,
+            is_authenticated,
+            reply_mode: ReplyMode::On,
+            closes_after_reply: false,
+        }
+    }
+
+    /// Changes the database.
+    pub fn select(&mut self, db_index: usize) {
+        self.db_index = db_index;
+        self.shared.db_index.store(db_index, Ordering::Relaxed);
+    }
+
+    /// Changes the protocol.
+    pub fn set_protocol(&mut self, protocol: Protocol) {
+        self.protocol = protocol;
+        let version = if protocol == Protocol::Resp3 { 3 } else { 2 };
+        self.shared.protocol.store(version, Ordering::Relaxed);
+    }
+}

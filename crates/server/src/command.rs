@@ -1,0 +1,224 @@
+//! What a command is: one row of a table, from which lookup, gates, locking and `COMMAND` all read.
+//!
+//! A row stands at the bottom of its family's file in `commands/`. Its handler has one of four
+//! shapes, and the shape tells the dispatcher what to lock.
+
+use std::collections::HashMap;
+
+use engine::{Db, Key, Keyspace, ShardSet};
+use resp::args::Args;
+use resp::reply::Reply;
+
+use crate::context::Context;
+use crate::effects::Effect;
+use crate::error::CommandError;
+
+/// What a handler answers: what it changed, or the error to reply with. A handler that fails has
+/// written no reply.
+pub type Outcome = Result<Effect, CommandError>;
+
+/// How a command reaches its data.
+#[derive(Clone, Copy)]
+pub enum Handler {
+    /// Touches the connection or the server's own state, no key.
+    Connection(fn(&mut Context<'_>, Args<'_>, &mut Reply<'_>) -> Outcome),
+    /// Works on the key at `first_key`; its shard is locked.
+    Key(fn(&mut Context<'_>, &mut Db, Key<'_>, Args<'_>, &mut Reply<'_>) -> Outcome),
+    /// Works on all keys that the key specification names; their shards are locked together.
+    Keys(fn(&mut Context<'_>, &mut Locked<'_>, Args<'_>, &mut Reply<'_>) -> Outcome),
+    /// Works on the whole keyspace and locks what it needs, shard by shard, itself.
+    Server(fn(&mut Context<'_>, &Keyspace, Args<'_>, &mut Reply<'_>) -> Outcome),
+}
+
+/// The locked shards of a command with several keys.
+pub struct Locked<'a> {
+    shards: ShardSet<'a>,
+    db_index: usize,
+}
+
+impl<'a> Locked<'a> {
+    /// Shards as locked by [`Keyspace::lock_many`], for database `db_index`.
+    pub fn new(shards: ShardSet<'a>, db_index: usize) -> Locked<'a> {
+        Locked { shards, db_index }
+    }
+
+    /// The database that holds `key`, one of the command's keys.
+    pub fn db(&mut self, key: Key<'_>) -> &mut Db {
+        self.shards.db(self.db_index, key)
+    }
+}
+
+/// Where the keys stand among the arguments: every `step`-th from `first` to `last`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct KeySpec {
+    /// Index of the first key, 0 if there are none.
+    pub first: u8,
+    /// Index of the last key; negative counts from the end, -1 being the last argument.
+    pub last: i8,
+    /// Distance between keys.
+    pub step: u8,
+}
+
+impl KeySpec {
+    /// No keys.
+    pub const NONE: KeySpec = KeySpec { first: 0, last: 0, step: 0 };
+    /// The first argument is the only key.
+    pub const FIRST: KeySpec = KeySpec { first: 1, last: 1, step: 1 };
+    /// The first two arguments are keys.
+    pub const FIRST_TWO: KeySpec = KeySpec { first: 1, last: 2, step: 1 };
+    /// Every argument is a key.
+    pub const ALL: KeySpec = KeySpec { first: 1, last: -1, step: 1 };
+    /// Every second argument is a key (`MSET`).
+    pub const PAIRS: KeySpec = KeySpec { first: 1, last: -1, step: 2 };
+
+    /// The indexes of the keys of a command with `argument_count` arguments, its name included.
+    pub fn indexes(self, argument_count: usize) -> impl Iterator<Item = usize> {
+        let last = if self.last >= 0 {
+            self.last as usize
+        } else {
+            argument_count.saturating_sub(self.last.unsigned_abs() as usize)
+        };
+        let first = if self.first == 0 { usize::MAX } else { self.first as usize };
+        (first..=last.min(argument_count.saturating_sub(1))).step_by(self.step.max(1) as usize)
+    }
+}
+
+bitflags::bitflags! {
+    /// Properties of a command, as `COMMAND INFO` lists them.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    pub struct Flags: u32 {
+        /// May change data.
+        const WRITE = 1;
+        /// Only reads data.
+        const READONLY = 1 << 1;
+        /// May need memory, so refused when there is none left.
+        const DENYOOM = 1 << 2;
+        /// For administrators.
+        const ADMIN = 1 << 3;
+        /// Publishes or subscribes.
+        const PUBSUB = 1 << 4;
+        /// Not allowed in scripts.
+        const NOSCRIPT = 1 << 5;
+        /// May wait.
+        const BLOCKING = 1 << 6;
+        /// Allowed while the data set is loading.
+        const LOADING = 1 << 7;
+        /// Allowed on a stale replica.
+        const STALE = 1 << 8;
+        /// Not shown by `MONITOR`.
+        const SKIP_MONITOR = 1 << 9;
+        /// Not put into the slow log.
+        const SKIP_SLOWLOG = 1 << 10;
+        /// Takes constant or logarithmic time.
+        const FAST = 1 << 11;
+        /// Allowed before authentication.
+        const NO_AUTH = 1 << 12;
+        /// Not allowed inside `MULTI`.
+        const NO_MULTI = 1 << 13;
+        /// Keys depend on arguments beyond the key specification.
+        const MOVABLE_KEYS = 1 << 14;
+        /// Allowed while a script is busy.
+        const ALLOW_BUSY = 1 << 15;
+        /// Not worth propagating asynchronously under failure; see Redis's `no_async_loading`.
+        const NO_ASYNC_LOADING = 1 << 16;
+    }
+}
+
+impl Flags {
+    /// The flags in the order and with the names in which `COMMAND INFO` answers them.
+    pub const NAMES: &'static [(Flags, &'static str)] = &[
+        (Flags::WRITE, "write"),
+        (Flags::READONLY, "readonly"),
+        (Flags::DENYOOM, "denyoom"),
+        (Flags::ADMIN, "admin"),
+        (Flags::PUBSUB, "pubsub"),
+        (Flags::NOSCRIPT, "noscript"),
+        (Flags::BLOCKING, "blocking"),
+        (Flags::LOADING, "loading"),
+        (Flags::STALE, "stale"),
+        (Flags::SKIP_MONITOR, "skip_monitor"),
+        (Flags::SKIP_SLOWLOG, "skip_slowlog"),
+        (Flags::FAST, "fast"),
+        (Flags::NO_AUTH, "no_auth"),
+        (Flags::NO_MULTI, "no_multi"),
+        (Flags::MOVABLE_KEYS, "movablekeys"),
+        (Flags::ALLOW_BUSY, "allow_busy"),
+        (Flags::NO_ASYNC_LOADING, "no_async_loading"),
+    ];
+}
+
+/// One command.
+pub struct Command {
+    /// Its name in lower case; a subcommand's is `container|name`.
+    pub name: &'static str,
+    /// Arguments with the name: exactly this many, or at least its opposite if negative.
+    pub arity: i16,
+    /// Its properties.
+    pub flags: Flags,
+    /// Where its keys stand.
+    pub keys: KeySpec,
+    /// Its `ACL` categories beyond those that follow from the flags, without the `@`.
+    pub categories: &'static [&'static str],
+    /// The group, first version, complexity and summary that `COMMAND DOCS` tells.
+    pub doc: Doc,
+    /// What it does.
+    pub handler: Handler,
+    /// Its subcommands, if it is a container.
+    pub subcommands: &'static [Command],
+}
+
+/// What `COMMAND DOCS` tells of a command.
+pub struct Doc {
+    /// The arguments in the notation of the Redis manual, without the command's name, for example
+    /// `key value [NX | XX] [GET]`; the argument tree is read from it.
+    pub syntax: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// The Redis version that had it first.
+    pub since: &'static str,
+    /// The manual's group: `string`, `list`, `generic`…
+    pub group: &'static str,
+    /// Order of growth.
+    pub complexity: &'static str,
+}
+
+impl Command {
+    /// Whether a call with this many arguments, the name included, has too few or too many.
+    pub fn refuses_arity(&self, argument_count: usize) -> bool {
+        let wanted = self.arity.unsigned_abs() as usize;
+        if self.arity >= 0 { argument_count != wanted } else { argument_count < wanted }
+    }
+}
+
+/// Longest command name, which lookup folds to lower case on the stack.
+const NAME_BYTES_MAX: usize = 32;
+
+/// All commands by name.
+pub struct CommandTable {
+    by_name: HashMap<&'static [u8], &'static Command, foldhash::fast::FixedState>,
+    in_order: Vec<&'static Command>,
+}
+
+impl CommandTable {
+    /// The table of all families.
+    pub fn new(families: &[&'static [Command]]) -> CommandTable {
+        let in_order: Vec<_> = families.iter().copied().flatten().collect();
+        let by_name = in_order.iter().map(|&command| (command.name.as_bytes(), command)).collect();
+        CommandTable { by_name, in_order }
+    }
+
+    /// The command of this name, in any case.
+    #[inline]
+    pub fn find(&self, name: &[u8]) -> Option<&'static Command> {
+        let mut folded = [0; NAME_BYTES_MAX];
+        let folded = folded.get_mut(..name.len())?;
+        folded.copy_from_slice(name);
+        folded.make_ascii_lowercase();
+        self.by_name.get(&*folded).copied()
+    }
+
+    /// Every command, families in their order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &'static Command> {
+        self.in_order.iter().copied()
+    }
+}

@@ -1,0 +1,8 @@
+//! All commands, one file a family; each family's table stands at the bottom of its file.
+
+pub mod string;
+
+use crate::command::Command;
+
+/// The families, in the order in which `COMMAND` lists them.
+pub const FAMILIES: &[&[Command]] = &[string::COMMANDS];

@@ -1,0 +1,240 @@
+//! One connection: read, execute the batch, write, again.
+//!
+//! Between reads a connection owns no buffer: io_uring fills one of the worker's, and under
+//! readiness polling the worker's own is filled once the socket is readable. Only a command that
+//! arrives in pieces is kept, until the rest is there.
+
+use std::cell::RefCell;
+use std::io;
+use std::ops::Deref;
+use std::os::fd::AsFd;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use compio::BufResult;
+use compio::buf::IoBuf;
+use compio::driver::BufferRef;
+use compio::io::{AsyncReadManaged, AsyncWriteExt};
+use compio::runtime::fd::PollFd;
+use resp::output::OutputBuffer;
+use rustix::io::Errno;
+use rustix::net::RecvFlags;
+
+use crate::batch::{self, Input, Pause};
+use crate::client::{Client, ClientInfo};
+use crate::listener::Stream;
+use crate::server::Server;
+use crate::worker::Local;
+
+/// Memory for replies that a connection may keep while it waits for input.
+const KEPT_OUTPUT_BYTES: usize = 4 << 10;
+/// Memory for pieces of a command that a connection may keep once the command is executed.
+const KEPT_INPUT_BYTES: usize = 16 << 10;
+
+struct Connection<'a> {
+    server: &'a Server,
+    local: &'a RefCell<Local>,
+    client: Client,
+    state: Input,
+    /// Input that no command has used up.
+    pending: Vec<u8>,
+    output: OutputBuffer,
+}
+
+/// Serves a connection to its end.
+pub async fn serve(
+    server: &Arc<Server>,
+    local: &Rc<RefCell<Local>>,
+    mut stream: Stream,
+    info: Arc<ClientInfo>,
+) {
+    let mut reader = match Reader::new(&stream) {
+        Ok(reader) => reader,
+        Err(_) => return,
+    };
+    let needs_password = !local.borrow().worker.settings.password.is_empty();
+    let mut connection = Connection {
+        server,
+        local,
+        client: Client::new(info, !needs_password),
+        state: Input::default(),
+        pending: Vec::new(),
+        output: OutputBuffer::new(),
+    };
+    // However the connection ends, by the client or by an error, there is nobody left to tell.
+    let _ = connection.run(&mut stream, &mut reader).await;
+    connection.client.shared.note_closed();
+}
+
+impl Connection<'_> {
+    async fn run(&mut self, stream: &mut Stream, reader: &mut Reader) -> io::Result<()> {
+        while let Some(buffer) = reader.read(stream, self.local).await? {
+            self.local.borrow().worker.stats.input_bytes.add(buffer.len() as u64);
+            let mut pause = if self.pending.is_empty() {
+                let (consumed, pause) = self.execute(&buffer);
+                self.pending.extend_from_slice(&buffer[consumed..]);
+                pause
+            } else {
+                self.pending.extend_from_slice(&buffer);
+                self.execute_pending()
+            };
+            // The buffer goes back to the worker before this task waits.
+            buffer.give_back(self.local);
+            loop {
+                self.write(stream).await?;
+                match pause {
+                    Pause::Closes => return Ok(()),
+                    Pause::NeedsWrite => pause = self.execute_pending(),
+                    Pause::NeedsInput(bytes) => {
+                        self.rest(bytes);
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Executes what stands in `input`; how much of it is used up, and why it ended.
+    fn execute(&mut self, input: &[u8]) -> (usize, Pause) {
+        let local = &mut *self.local.borrow_mut();
+        local.refresh_settings(self.server);
+        batch::run(
+            self.server,
+            &mut local.worker,
+            &mut local.scratch,
+            &mut self.client,
+            &mut self.state,
+            input,
+            &mut self.output,
+        )
+    }
+
+    fn execute_pending(&mut self) -> Pause {
+        let pending = std::mem::take(&mut self.pending);
+        let (consumed, pause) = self.execute(&pending);
+        self.pending = pending;
+        self.pending.drain(..consumed);
+        pause
+    }
+
+    /// Prepares for a wait for at least `bytes` more of input.
+    fn rest(&mut self, bytes: usize) {
+        if self.pending.is_empty() {
+            if self.pending.capacity() > KEPT_INPUT_BYTES {
+                self.pending = Vec::new();
+            }
+        } else {
+            // A large argument that has been announced gets its room at once, within reason.
+            self.pending.reserve(bytes.min(1 << 20));
+        }
+        if self.output.capacity_bytes() > KEPT_OUTPUT_BYTES {
+            self.output = OutputBuffer::new();
+        }
+        self.client.shared.query_bytes.store(self.pending.len(), Ordering::Relaxed);
+    }
+
+    /// Sends all output.
+    async fn write(&mut self, stream: &mut Stream) -> io::Result<()> {
+        if self.output.is_empty() {
+            return Ok(());
+        }
+        self.local.borrow().worker.stats.output_bytes.add(self.output.len_bytes() as u64);
+        if let Some(bytes) = self.output.take_contiguous() {
+            let BufResult(result, bytes) = stream.write_all(bytes).await;
+            self.output.restore(bytes);
+            return result;
+        }
+        let output = Rc::new(std::mem::take(&mut self.output));
+        let count = output.chunks().count();
+        let chunks: Vec<Chunk> =
+            (0..count).map(|index| Chunk { output: Rc::clone(&output), index }).collect();
+        stream.write_vectored_all(chunks).await.0
+    }
+}
+
+/// How a connection reads, which depends on what its runtime waits on.
+enum Reader {
+    /// The kernel fills a buffer of the runtime's.
+    Filled,
+    /// The socket becomes readable, then the worker's own buffer is filled.
+    Ready(PollFd<socket2::Socket>),
+}
+
+impl Reader {
+    fn new(stream: &Stream) -> io::Result<Reader> {
+        if compio::runtime::Runtime::with_current(|runtime| runtime.driver_type().is_iouring()) {
+            Ok(Reader::Filled)
+        } else {
+            stream.to_poll_fd().map(Reader::Ready)
+        }
+    }
+
+    /// What has arrived; `None` at the end of the connection.
+    async fn read(
+        &mut self,
+        stream: &mut Stream,
+        local: &RefCell<Local>,
+    ) -> io::Result<Option<Arrived>> {
+        let socket = match self {
+            Reader::Filled => return Ok(stream.read_managed(0).await?.map(Arrived::Filled)),
+            Reader::Ready(socket) => socket,
+        };
+        loop {
+            socket.read_ready().await?;
+            let mut buffer = std::mem::take(&mut local.borrow_mut().read_buffer);
+            match rustix::net::recv(socket.as_fd(), &mut buffer[..], RecvFlags::DONTWAIT) {
+                Ok((0, _)) => {
+                    local.borrow_mut().read_buffer = buffer;
+                    return Ok(None);
+                }
+                Ok((length, _)) => return Ok(Some(Arrived::Lent { buffer, length })),
+                Err(error) => {
+                    local.borrow_mut().read_buffer = buffer;
+                    if error != Errno::AGAIN && error != Errno::INTR {
+                        return Err(error.into());
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Input in a buffer that is the worker's.
+enum Arrived {
+    Filled(BufferRef),
+    Lent { buffer: Vec<u8>, length: usize },
+}
+
+impl Arrived {
+    fn give_back(self, local: &RefCell<Local>) {
+        match self {
+            Arrived::Filled(buffer) => drop(buffer),
+            Arrived::Lent { buffer, .. } => local.borrow_mut().read_buffer = buffer,
+        }
+    }
+}
+
+impl Deref for Arrived {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Arrived::Filled(buffer) => buffer,
+            Arrived::Lent { buffer, length } => &buffer[..*length],
+        }
+    }
+}
+
+/// One piece of an output that the kernel reads in place.
+struct Chunk {
+    output: Rc<OutputBuffer>,
+    index: usize,
+}
+
+impl IoBuf for Chunk {
+    fn as_init(&self) -> &[u8] {
+        self.output.chunks().nth(self.index).unwrap_or_default()
+    }
+}

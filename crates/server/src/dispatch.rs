@@ -1,0 +1,170 @@
+//! From a parsed command to its reply: the gates in their one order, the locks, the handler, the
+//! effects.
+
+use std::sync::atomic::Ordering;
+
+use engine::{Clock, Key, Keyspace};
+use resp::args::Args;
+use resp::output::OutputBuffer;
+use resp::reply::Reply;
+use resp::request::ProtocolError;
+use smallvec::SmallVec;
+
+use crate::client::{Client, ReplyMode};
+use crate::command::{Command, Flags, Handler, Locked, Outcome};
+use crate::context::{Context, Worker};
+use crate::effects;
+use crate::error::{CommandError, NO_AUTH};
+use crate::server::Server;
+
+/// Bytes of arguments that the error for an unknown command quotes.
+const QUOTED_BYTES_MAX: usize = 128;
+/// Memory is used up.
+const OUT_OF_MEMORY: CommandError =
+    CommandError::fixed("OOM command not allowed when used memory > 'maxmemory'.");
+
+/// Runs one command and appends its reply. `found` and `hash` are what parsing looked up already.
+#[expect(clippy::too_many_arguments, reason = "the one place where all parts of a call meet")]
+pub fn execute(
+    server: &Server,
+    worker: &mut Worker,
+    client: &mut Client,
+    clock: Clock,
+    found: Option<&'static Command>,
+    hash: Option<u64>,
+    args: Args<'_>,
+    output: &mut OutputBuffer,
+) {
+    worker.stats.commands.add(1);
+    let mark = output.mark();
+    let result = gates(server, client, found, args).and_then(|command| {
+        let mut context = Context { server, client, worker, clock, command };
+        let mut reply = Reply::new(output, context.client.protocol);
+        call(&mut context, command, hash, args, &mut reply)
+    });
+    if let Err(error) = result {
+        worker.stats.errors.add(1);
+        Reply::new(output, client.protocol).error(error.text().as_bytes());
+    }
+    match client.reply_mode {
+        ReplyMode::On => {}
+        ReplyMode::Off => output.truncate(mark),
+        ReplyMode::SkipNext => {
+            output.truncate(mark);
+            client.reply_mode = ReplyMode::SkipThis;
+        }
+        ReplyMode::SkipThis => {
+            output.truncate(mark);
+            client.reply_mode = ReplyMode::On;
+        }
+    }
+}
+
+/// Answers input that is no request; the connection closes after it.
+pub fn refuse(client: &mut Client, error: ProtocolError, output: &mut OutputBuffer) {
+    let mut text = b"ERR ".to_vec();
+    text.extend_from_slice(&error.reply());
+    Reply::new(output, client.protocol).error(&text);
+    client.closes_after_reply = true;
+}
+
+/// Every check that stands before all commands, in the order in which Redis makes them, since that
+/// decides which error a client sees.
+fn gates(
+    server: &Server,
+    client: &Client,
+    found: Option<&'static Command>,
+    args: Args<'_>,
+) -> Result<&'static Command, CommandError> {
+    // The command exists, and where it is a container, its subcommand does.
+    let command = found.ok_or_else(|| unknown_command(args))?;
+    let command = match args.get(1) {
+        Some(name) if !command.subcommands.is_empty() => subcommand(command, name)?,
+        _ => command,
+    };
+    // The number of arguments fits.
+    if command.refuses_arity(args.len()) {
+        return Err(CommandError::wrong_arity(command.name));
+    }
+    // The client has authenticated, unless the command is for doing so.
+    if !client.is_authenticated && !command.flags.contains(Flags::NO_AUTH) {
+        return Err(NO_AUTH);
+    }
+    // There is memory for what the command may add.
+    if command.flags.contains(Flags::DENYOOM) && server.is_out_of_memory.load(Ordering::Relaxed) {
+        return Err(OUT_OF_MEMORY);
+    }
+    Ok(command)
+}
+
+/// Locks what the handler's shape asks for, calls it, and applies its effect under the same locks.
+#[inline]
+fn call(
+    context: &mut Context<'_>,
+    command: &'static Command,
+    hash: Option<u64>,
+    args: Args<'_>,
+    reply: &mut Reply<'_>,
+) -> Outcome {
+    let keyspace = &context.server.keyspace;
+    let db_index = context.client.db_index;
+    match command.handler {
+        Handler::Key(handler) => {
+            let bytes = args.at(command.keys.first as usize);
+            let key = hash.map_or_else(|| Key::new(bytes), |hash| Key { bytes, hash });
+            let mut shard = keyspace.lock(Keyspace::shard_of(key.hash));
+            let effect = handler(context, shard.db(db_index), key, args, reply)?;
+            effects::apply(context, effect);
+            Ok(effect)
+        }
+        Handler::Keys(handler) => {
+            let hashes: SmallVec<[u64; 16]> = command
+                .keys
+                .indexes(args.len())
+                .map(|index| Key::new(args.at(index)).hash)
+                .collect();
+            let mut locked = Locked::new(keyspace.lock_many(hashes.into_iter()), db_index);
+            let effect = handler(context, &mut locked, args, reply)?;
+            effects::apply(context, effect);
+            Ok(effect)
+        }
+        Handler::Connection(handler) => {
+            let effect = handler(context, args, reply)?;
+            effects::apply(context, effect);
+            Ok(effect)
+        }
+        Handler::Server(handler) => {
+            let effect = handler(context, keyspace, args, reply)?;
+            effects::apply(context, effect);
+            Ok(effect)
+        }
+    }
+}
+
+fn subcommand(container: &'static Command, name: &[u8]) -> Result<&'static Command, CommandError> {
+    let matches = |command: &&Command| {
+        let (_, own) = command.name.split_once('|').unwrap_or_default();
+        name.eq_ignore_ascii_case(own.as_bytes())
+    };
+    container.subcommands.iter().find(matches).ok_or_else(|| {
+        let quoted =
+            String::from_utf8_lossy(&name[..name.len().min(QUOTED_BYTES_MAX)]).into_owned();
+        let container = container.name.to_ascii_uppercase();
+        CommandError::new(format!("ERR unknown subcommand '{quoted}'. Try {container} HELP."))
+    })
+}
+
+fn unknown_command(args: Args<'_>) -> CommandError {
+    let name = args.at(0);
+    let mut quoted = String::new();
+    for argument in args.iter().skip(1) {
+        if quoted.len() >= QUOTED_BYTES_MAX {
+            break;
+        }
+        let room = QUOTED_BYTES_MAX - quoted.len();
+        let shown = String::from_utf8_lossy(&argument[..argument.len().min(room)]);
+        quoted.push_str(&format!("'{shown}' "));
+    }
+    let name = String::from_utf8_lossy(&name[..name.len().min(QUOTED_BYTES_MAX)]);
+    CommandError::new(format!("ERR unknown command '{name}', with args beginning with: {quoted}"))
+}
