@@ -386,35 +386,35 @@ impl Progress {
     }
 }
 
-/// The number in a header of `marker`, one to eight digits and `\r\n`, and the length of all
+/// The number in a header of `marker`, one to seven digits and `\r\n`, and the length of all
 /// that. `None` for everything unusual, which is left to the slow path.
 #[inline]
 fn short_header(buf: &[u8], marker: u8) -> Option<(u32, usize)> {
-    let [first, digit, third, fourth] = *buf.first_chunk::<4>()?;
-    let mut value = u32::from(digit.wrapping_sub(b'0'));
+    let [first, second, third, fourth] = *buf.first_chunk::<4>()?;
+    let mut value = u32::from(second.wrapping_sub(b'0'));
     if first != marker || value > 9 {
         return None;
     }
     if third == b'\r' {
         return (fourth == b'\n').then_some((value, 4));
     }
-    if value == 0 {
+    let digit = u32::from(third.wrapping_sub(b'0'));
+    if value == 0 || digit > 9 {
         return None;
     }
-    let mut position = 2;
-    loop {
-        let digit = u32::from(buf.get(position)?.wrapping_sub(b'0'));
+    value = value * 10 + digit;
+    if fourth == b'\r' {
+        return (*buf.get(4)? == b'\n').then_some((value, 5));
+    }
+    for (position, byte) in buf.iter().enumerate().take(9).skip(3) {
+        let digit = u32::from(byte.wrapping_sub(b'0'));
         if digit > 9 {
-            break;
-        }
-        if position > 8 {
-            return None;
+            let line_end = buf.get(position..position + 2)?;
+            return (line_end == b"\r\n").then_some((value, position + 2));
         }
         value = value * 10 + digit;
-        position += 1;
     }
-    let line_end = buf.get(position..position + 2)?;
-    (line_end == b"\r\n").then_some((value, position + 2))
+    None
 }
 
 /// Arguments of a line without quotes.

@@ -12,6 +12,9 @@ pub const MAX_BULK_LEN: i64 = 512 << 20;
 /// The most elements of one aggregate (pairs, for a map).
 pub const MAX_ELEMENTS: i64 = i32::MAX as i64;
 
+/// Lines up to this length, in bytes, are searched without a call to a routine made for long ones.
+const SHORT_LINE: usize = 16;
+
 /// Input that is no reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
@@ -107,14 +110,11 @@ impl ReplyScanner {
     /// `None` when it is not all there, to be called again with more behind it.
     #[inline]
     pub fn next(&mut self, buf: &[u8]) -> Result<Option<Scanned>, DecodeError> {
-        if self.missing == 0 {
-            if let Some(scanned) = common(buf) {
-                self.scanned = 0;
-                return Ok(Some(scanned));
-            }
-            if buf.is_empty() {
-                return Ok(None);
-            }
+        if self.missing == 0
+            && let Some(scanned) = common(buf, 0)
+        {
+            self.scanned = 0;
+            return Ok(Some(scanned));
         }
         self.advance(buf)
     }
@@ -122,9 +122,20 @@ impl ReplyScanner {
     fn advance(&mut self, buf: &[u8]) -> Result<Option<Scanned>, DecodeError> {
         let mut missing = self.missing.max(1);
         loop {
-            let Some(element) = element(buf, self.position, &mut self.scanned)? else {
-                self.missing = missing;
-                return Ok(None);
+            let rest = buf.get(self.position..).unwrap_or_default();
+            let element = match common(rest, self.position) {
+                Some(Scanned { consumed, kind }) => {
+                    self.scanned = 0;
+                    let end = self.position + consumed;
+                    Element { kind, end, children: 0, is_attribute: false }
+                }
+                None => match element(buf, self.position, &mut self.scanned)? {
+                    Some(element) => element,
+                    None => {
+                        self.missing = missing;
+                        return Ok(None);
+                    }
+                },
             };
             self.position = element.end;
             missing = missing.saturating_add(element.children);
@@ -145,46 +156,62 @@ impl ReplyScanner {
     }
 }
 
-/// The replies that a load consists of, when they are all there.
+/// The replies that a load consists of, when they are all there; `buf` is the input from `position`
+/// on. The length in the result is counted from there, the spans from the start of the input.
 #[inline]
-fn common(buf: &[u8]) -> Option<Scanned> {
-    let start = *buf.first_chunk::<4>()?;
-    let digit = start[1].wrapping_sub(b'0');
+fn common(buf: &[u8], position: usize) -> Option<Scanned> {
     let found = |kind, consumed| Some(Scanned { consumed, kind });
-    match start[0] {
-        b'$' => {
-            let (len, header_len) = match (digit, &start[2..]) {
-                (0..=9, b"\r\n") => (usize::from(digit), 4),
-                (1..=9, _) => two_or_more_digits(buf)?,
-                _ if buf.starts_with(b"$-1\r\n") => return found(ReplyKind::Null, 5),
-                _ => return None,
-            };
-            let end = header_len + len;
-            (buf.get(end..end + 2)? == b"\r\n").then_some(())?;
-            found(ReplyKind::Bulk(len), end + 2)
+    match buf.first_chunk::<4>()? {
+        b"+OK\r" => (*buf.get(4)? == b'\n').then_some(Scanned { consumed: 5, kind: ReplyKind::Ok }),
+        b"$-1\r" => {
+            (*buf.get(4)? == b'\n').then_some(Scanned { consumed: 5, kind: ReplyKind::Null })
         }
-        b'+' if buf.starts_with(b"+OK\r\n") => found(ReplyKind::Ok, 5),
-        b':' if digit <= 9 && start[2..] == *b"\r\n" => {
-            found(ReplyKind::Integer(i64::from(digit)), 4)
+        [b'$', ..] => {
+            let (len, header_len) = short_number(buf)?;
+            let end = header_len + len as usize;
+            (buf.get(end..end + 2)? == b"\r\n").then_some(())?;
+            found(ReplyKind::Bulk(len as usize), end + 2)
+        }
+        [b':', ..] => {
+            let (value, consumed) = short_number(buf)?;
+            found(ReplyKind::Integer(i64::from(value)), consumed)
+        }
+        [b'+', ..] => {
+            let end = short_line(buf)?;
+            found(ReplyKind::Simple(span(position + 1, position + end).ok()?), end + 2)
         }
         _ => None,
     }
 }
 
-/// The length in a `$` header of two to eight digits, and the length of the header.
+/// Where the line of a status has its CR LF, when it is as short as they mostly are.
 #[inline]
-fn two_or_more_digits(buf: &[u8]) -> Option<(usize, usize)> {
-    let mut value = 0;
-    let mut position = 1;
-    while position < 9 {
-        let digit = buf.get(position)?.wrapping_sub(b'0');
-        if digit > 9 {
-            break;
-        }
-        value = value * 10 + usize::from(digit);
-        position += 1;
+fn short_line(buf: &[u8]) -> Option<usize> {
+    let end = buf.iter().take(SHORT_LINE).position(|byte| *byte == b'\r')?;
+    (*buf.get(end + 1)? == b'\n').then_some(end)
+}
+
+/// The number of one to seven digits between the type byte and the line end, and the length of
+/// all that.
+#[inline]
+fn short_number(buf: &[u8]) -> Option<(u32, usize)> {
+    let mut value = u32::from(buf.get(1)?.wrapping_sub(b'0'));
+    let leading = value;
+    if value > 9 {
+        return None;
     }
-    (buf.get(position..position + 2)? == b"\r\n").then_some((value, position + 2))
+    for (position, byte) in buf.iter().enumerate().take(9).skip(2) {
+        let digit = u32::from(byte.wrapping_sub(b'0'));
+        if digit > 9 {
+            let line_end = buf.get(position..position + 2)?;
+            return (line_end == b"\r\n").then_some((value, position + 2));
+        }
+        if leading == 0 {
+            return None;
+        }
+        value = value * 10 + digit;
+    }
+    None
 }
 
 /// Reads the element at `position`; `None` when it is not all there. `scanned` carries over how
@@ -195,7 +222,24 @@ pub(crate) fn element(
     scanned: &mut usize,
 ) -> Result<Option<Element>, DecodeError> {
     let Some(&marker) = buf.get(position) else { return Ok(None) };
-    if !b"+-:$*_,#(!=%~>|".contains(&marker) {
+    let is_type = matches!(
+        marker,
+        b'+' | b'-'
+            | b':'
+            | b'$'
+            | b'*'
+            | b'_'
+            | b','
+            | b'#'
+            | b'('
+            | b'!'
+            | b'='
+            | b'%'
+            | b'~'
+            | b'>'
+            | b'|'
+    );
+    if !is_type {
         return Err(DecodeError::UnknownType(marker));
     }
     let Some(line_end) = line_end(buf, position + 1, scanned)? else { return Ok(None) };

@@ -56,7 +56,16 @@ fn parse_positive(digits: &[u8]) -> Option<u64> {
         return None;
     }
     let mut value = u64::from(first - b'0');
-    for &byte in rest {
+    // Eighteen digits cannot overflow; only what is longer is checked at every step.
+    let (safe, checked) = rest.split_at(rest.len().min(17));
+    for &byte in safe {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        value = value * 10 + u64::from(digit);
+    }
+    for &byte in checked {
         let digit = byte.wrapping_sub(b'0');
         if digit > 9 {
             return None;
