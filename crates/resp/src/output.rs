@@ -61,8 +61,7 @@ impl OutputBuffer {
         self.shared_len = 0;
     }
 
-    /// Forgets all output beyond `len` bytes of a buffer that had no shared value behind that point;
-    /// `mark` comes from [`mark`](Self::mark).
+    /// Forgets all output written since `mark` was taken.
     pub fn truncate(&mut self, mark: OutputMark) {
         self.bytes.truncate(mark.bytes);
         for segment in self.segments.drain(mark.segments..) {

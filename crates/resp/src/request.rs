@@ -4,6 +4,9 @@
 //! spans of the next command's arguments to a vector of the caller. When the command is not all there, the
 //! parser keeps what it has found, in offsets from the command's first byte; so the next call may
 //! come with the same bytes in another place, and looks only at what is new.
+//!
+//! The one known difference from Redis 7.0: a NUL byte in a header is refused at once as the malformed
+//! number that it makes, and ends an inline line, where Redis waits for 64 KiB more before it closes.
 
 use crate::args::Span;
 use text::{integer, quote};
