@@ -13,6 +13,12 @@ impl Argument {
     }
 }
 
+impl AsRef<[u8]> for Argument {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
 impl From<&str> for Argument {
     fn from(text: &str) -> Self {
         Self(text.as_bytes().to_vec())

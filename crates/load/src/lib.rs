@@ -1,13 +1,25 @@
 //! The load generator: plans, key and value generators, sessions, pacing, recording.
+//!
+//! [`run::run`] carries out a [`Plan`] and gives a `report::StepResult`. Nothing here prints, exits or keeps global state.
 #![forbid(unsafe_code)]
 
 pub mod argument;
+pub mod connect;
+pub mod control;
 pub mod distribution;
+pub mod error;
 pub mod generator;
 pub mod pacing;
 pub mod plan;
 pub mod record;
+pub mod run;
+pub mod session;
 pub mod template;
 mod template_text;
+mod timer;
+mod worker;
 
+pub use control::{Control, Snapshot};
+pub use error::{RunError, RunFailure};
 pub use plan::Plan;
+pub use run::run;

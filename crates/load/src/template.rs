@@ -6,6 +6,7 @@
 
 use rand_core::RngCore;
 use rand_xoshiro::Xoshiro256PlusPlus;
+use resp::encode;
 use thiserror::Error;
 
 use crate::distribution::Distribution;
@@ -74,11 +75,10 @@ struct Patch {
 }
 
 /// Commands whose reply tells whether something was there. A null or empty reply is a miss.
-const READ_COMMANDS: [&str; 35] = [
+const READ_COMMANDS: [&str; 33] = [
     "GET",
     "GETDEL",
     "GETEX",
-    "GETRANGE",
     "HGET",
     "HGETALL",
     "HKEYS",
@@ -93,7 +93,6 @@ const READ_COMMANDS: [&str; 35] = [
     "SMEMBERS",
     "SPOP",
     "SRANDMEMBER",
-    "SUBSTR",
     "SUNION",
     "XRANGE",
     "XREAD",
@@ -174,7 +173,7 @@ impl Template {
                     for piece in pieces {
                         append_piece(piece, &scratch.values, random, &mut scratch.argument);
                     }
-                    append_bulk(&scratch.argument, out);
+                    encode::argument(out, &scratch.argument);
                 }
             }
         }
@@ -283,14 +282,6 @@ fn append_piece(piece: &Piece, values: &[u64], random: &mut Xoshiro256PlusPlus, 
             out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
         }
     }
-}
-
-fn append_bulk(argument: &[u8], out: &mut Vec<u8>) {
-    out.push(b'$');
-    out.extend_from_slice(itoa::Buffer::new().format(argument.len()).as_bytes());
-    out.extend_from_slice(b"\r\n");
-    out.extend_from_slice(argument);
-    out.extend_from_slice(b"\r\n");
 }
 
 /// Writes the last digits of `value` into a slot that holds zeros.

@@ -1,3 +1,5 @@
+//! Compiled commands: the bytes they render to, and what is wrong in a text.
+
 use rand_core::SeedableRng;
 
 use super::*;

@@ -1,0 +1,422 @@
+//! One connection's side of the load, without I/O: what to send now, and what the bytes received mean.
+//!
+//! A session knows its place in the plan (what to send, what is in flight, what is left) and nothing of sockets, so its
+//! rules are tested with slices. Requests that were sent together are one group in flight, so a deep pipeline
+//! costs one record, not one a request.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use report::model::LatencyClock;
+use resp::{DecodeError, ReplyKind, ReplyScanner};
+
+use crate::error::message_text;
+use crate::generator::{Generator, Mix};
+use crate::pacing::Schedule;
+use crate::plan::{ErrorPolicy, PipelineMode, Plan};
+use crate::record::Recorder;
+
+/// Why a session can't go on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SessionError {
+    /// What came is no reply.
+    Garbage(DecodeError),
+    /// A reply without a request.
+    Unasked,
+    /// An error reply to a command before the load.
+    Refused {
+        /// Which of those commands.
+        nth: usize,
+        /// The server's text.
+        message: String,
+    },
+    /// An error reply, in a plan that stops at the first.
+    ErrorReply {
+        /// The command's label index.
+        command: usize,
+        /// The server's text.
+        message: String,
+    },
+}
+
+/// The limits of sending at one moment, the same for all sessions of a run.
+#[derive(Debug, Clone, Copy)]
+pub struct Gate<'run> {
+    /// Requests due from here on are measured; `u64::MAX` while the warm-up has no end yet.
+    pub measure_start_ns: u64,
+    /// Nothing due from here on is sent.
+    pub deadline_ns: u64,
+    /// What all connections may still send of the measured requests, when they share a budget.
+    pub budget: Option<&'run AtomicU64>,
+    /// When requests are due; `None` in a closed loop.
+    pub schedule: Option<Schedule>,
+}
+
+/// Requests in flight that were sent together and are alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Group {
+    due_ns: u64,
+    sent_ns: u64,
+    command: usize,
+    reads: bool,
+    left: u32,
+}
+
+/// Replies to the foremost group that have not been recorded.
+#[derive(Debug, Default)]
+struct Answered {
+    count: u32,
+    hits: u64,
+    misses: u64,
+}
+
+/// One connection's state.
+#[derive(Debug)]
+pub struct Session {
+    generator: Generator,
+    index: u64,
+    depth: u64,
+    widest: u64,
+    batches: bool,
+    clock: LatencyClock,
+    stop_on_error: bool,
+    /// Measured requests that this connection may still send; `None` without such a limit.
+    quota: Option<u64>,
+    exhausted: bool,
+    /// Units of the schedule that were sent.
+    units: u64,
+    in_flight: VecDeque<Group>,
+    in_flight_requests: u64,
+    /// Groups of a batch that wait for its last reply, when that is the clock.
+    held: Vec<(Group, u32)>,
+    first_byte_ns: Option<u64>,
+    scanner: ReplyScanner,
+    /// The beginning of a reply whose rest has not come.
+    partial: Vec<u8>,
+    prefix: usize,
+    prefix_left: usize,
+    max_lag_ns: u64,
+    max_backlog: u64,
+}
+
+impl Session {
+    /// The session of connection `index`, whose prefix commands have been answered. `quota` limits its measured requests.
+    pub fn new(plan: &Plan, mix: &Mix, index: u32, quota: Option<u64>) -> Self {
+        Self {
+            generator: Generator::new(mix, plan.seed, index),
+            index: index.into(),
+            depth: plan.pipeline.depth.into(),
+            widest: mix.widest() as u64,
+            batches: plan.pipeline.mode == PipelineMode::Batch || plan.pipeline.depth == 1,
+            clock: plan.clock,
+            stop_on_error: plan.errors == ErrorPolicy::Stop,
+            quota,
+            exhausted: quota == Some(0),
+            units: 0,
+            in_flight: VecDeque::new(),
+            in_flight_requests: 0,
+            held: Vec::new(),
+            first_byte_ns: None,
+            scanner: ReplyScanner::new(),
+            partial: Vec::new(),
+            prefix: 0,
+            prefix_left: 0,
+            max_lag_ns: 0,
+            max_backlog: 0,
+        }
+    }
+
+    /// Appends all requests that are due and allowed to `out`, and says how many those are.
+    pub fn fill(&mut self, now_ns: u64, gate: &Gate<'_>, mix: &Mix, out: &mut Vec<u8>) -> u64 {
+        let mut sent = 0;
+        loop {
+            let due_ns = self.next_due_ns(now_ns, gate);
+            if due_ns > now_ns || due_ns >= gate.deadline_ns {
+                return sent;
+            }
+            let turns = self.room(gate);
+            if turns == 0 {
+                self.note_backlog(now_ns, gate);
+                return sent;
+            }
+            let allowed = self.claim(turns * self.widest, due_ns >= gate.measure_start_ns, gate);
+            if allowed == 0 {
+                return sent;
+            }
+            self.max_lag_ns = self.max_lag_ns.max(now_ns - due_ns);
+            sent += self.send(turns, allowed, due_ns, now_ns, mix, out);
+            self.units += 1;
+        }
+    }
+
+    /// Takes in what came from the server.
+    ///
+    /// # Errors
+    /// What makes the connection useless, or ends the run by the plan's rule; replies before it are recorded.
+    pub fn receive(
+        &mut self,
+        now_ns: u64,
+        bytes: &[u8],
+        recorder: &mut Recorder,
+    ) -> Result<(), SessionError> {
+        if self.first_byte_ns.is_none() {
+            self.first_byte_ns = Some(now_ns);
+        }
+        if self.partial.is_empty() {
+            let used = self.scan(now_ns, bytes, recorder)?;
+            self.partial.extend_from_slice(&bytes[used..]);
+        } else {
+            let mut joined = std::mem::take(&mut self.partial);
+            joined.extend_from_slice(bytes);
+            let used = self.scan(now_ns, &joined, recorder)?;
+            joined.drain(..used);
+            self.partial = joined;
+        }
+        Ok(())
+    }
+
+    /// Starts over on a new connection, which sends this many commands before the load.
+    pub fn reconnect(&mut self, prefix: usize) {
+        debug_assert_eq!(self.in_flight_requests, 0);
+        self.scanner = ReplyScanner::new();
+        self.partial.clear();
+        self.prefix = prefix;
+        self.prefix_left = prefix;
+    }
+
+    /// Requests without a reply.
+    pub fn in_flight(&self) -> u64 {
+        self.in_flight_requests
+    }
+
+    /// When the oldest request without a reply was sent.
+    pub fn oldest_sent_ns(&self) -> Option<u64> {
+        self.in_flight.front().map(|group| group.sent_ns)
+    }
+
+    /// True when nothing is in flight and the number of requests is used up.
+    pub fn is_finished(&self) -> bool {
+        self.exhausted && self.in_flight_requests == 0
+    }
+
+    /// True when a request is due before the deadline and not sent.
+    pub fn is_behind(&self, gate: &Gate<'_>) -> bool {
+        !self.exhausted
+            && gate.schedule.is_some()
+            && self.next_due_ns(u64::MAX, gate) < gate.deadline_ns
+    }
+
+    /// Measured requests without a reply at the end of a run: in flight, or due by `end_ns` and not sent.
+    pub fn unanswered(&self, end_ns: u64, gate: &Gate<'_>) -> u64 {
+        let in_flight: u64 = self
+            .in_flight
+            .iter()
+            .filter(|group| group.due_ns >= gate.measure_start_ns)
+            .map(|group| u64::from(group.left))
+            .sum();
+        let Some(schedule) = gate.schedule.filter(|_| !self.exhausted) else {
+            return in_flight;
+        };
+        let last_ns = end_ns.min(gate.deadline_ns).saturating_sub(1);
+        let due = schedule.connection_units_due(self.index, last_ns);
+        let late = due.saturating_sub(self.units) * if self.batches { self.depth } else { 1 };
+        in_flight + late.min(self.quota.unwrap_or(u64::MAX))
+    }
+
+    /// How late the latest send was, and the most units that were due and not sent.
+    pub fn lag(&self) -> (u64, u64) {
+        (self.max_lag_ns, self.max_backlog)
+    }
+
+    fn next_due_ns(&self, now_ns: u64, gate: &Gate<'_>) -> u64 {
+        match gate.schedule {
+            Some(schedule) => schedule.connection_due_ns(self.index, self.units),
+            None => now_ns,
+        }
+    }
+
+    /// Entries of the mix that may be sent at once.
+    fn room(&self, gate: &Gate<'_>) -> u64 {
+        if self.batches {
+            return if self.in_flight_requests == 0 { self.depth } else { 0 };
+        }
+        let free = (self.depth * self.widest).saturating_sub(self.in_flight_requests) / self.widest;
+        if gate.schedule.is_some() { free.min(1) } else { free }
+    }
+
+    /// Takes up to `wanted` requests from what may still be sent; those before the measured time are free.
+    fn claim(&mut self, wanted: u64, measured: bool, gate: &Gate<'_>) -> u64 {
+        if !measured {
+            return wanted;
+        }
+        let mut allowed = wanted;
+        if let Some(quota) = &mut self.quota {
+            allowed = allowed.min(*quota);
+            *quota -= allowed;
+            self.exhausted = *quota == 0;
+        }
+        if let Some(budget) = gate.budget {
+            let take = |left: u64| Some(left - left.min(allowed));
+            let left = budget
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, take)
+                .unwrap_or_else(|unchanged| unchanged);
+            allowed = allowed.min(left);
+            self.exhausted |= allowed == 0;
+        }
+        allowed
+    }
+
+    fn send(
+        &mut self,
+        turns: u64,
+        allowed: u64,
+        due_ns: u64,
+        sent_ns: u64,
+        mix: &Mix,
+        out: &mut Vec<u8>,
+    ) -> u64 {
+        let mut sent = 0;
+        self.first_byte_ns = None;
+        for _ in 0..turns {
+            if sent >= allowed {
+                break;
+            }
+            let entry = self.generator.next(mix, out);
+            let command = entry.label();
+            for reads in entry.reads() {
+                let group = Group { due_ns, sent_ns, command, reads: *reads, left: 0 };
+                match self.in_flight.back_mut() {
+                    Some(last) if (Group { left: 0, ..*last }) == group => last.left += 1,
+                    _ => self.in_flight.push_back(Group { left: 1, ..group }),
+                }
+            }
+            sent += entry.reads().len() as u64;
+        }
+        self.in_flight_requests += sent;
+        sent
+    }
+
+    fn note_backlog(&mut self, now_ns: u64, gate: &Gate<'_>) {
+        if let Some(schedule) = gate.schedule {
+            let due = schedule.connection_units_due(self.index, now_ns);
+            self.max_backlog = self.max_backlog.max(due.saturating_sub(self.units));
+        }
+    }
+
+    /// Takes in all complete replies of `bytes` and says how many bytes those are.
+    fn scan(
+        &mut self,
+        now_ns: u64,
+        bytes: &[u8],
+        recorder: &mut Recorder,
+    ) -> Result<usize, SessionError> {
+        let mut answered = Answered::default();
+        let result = self.scan_replies(now_ns, bytes, &mut answered, recorder);
+        if let Some(group) = self.in_flight.front() {
+            self.record(*group, answered, now_ns, recorder);
+        }
+        result
+    }
+
+    /// Leaves replies to a group that has more to come in `answered`.
+    fn scan_replies(
+        &mut self,
+        now_ns: u64,
+        bytes: &[u8],
+        answered: &mut Answered,
+        recorder: &mut Recorder,
+    ) -> Result<usize, SessionError> {
+        let mut at = 0;
+        while let Some(reply) = self.scanner.next(&bytes[at..]).map_err(SessionError::Garbage)? {
+            let text = &bytes[at..];
+            at += reply.consumed;
+            if matches!(reply.kind, ReplyKind::Push(_)) {
+                continue;
+            }
+            if self.prefix_left > 0 {
+                self.prefix_reply(reply.kind, text)?;
+                continue;
+            }
+            let Some(group) = self.in_flight.front_mut() else {
+                return Err(SessionError::Unasked);
+            };
+            group.left -= 1;
+            self.in_flight_requests -= 1;
+            let group = *group;
+            match reply.kind {
+                ReplyKind::Error(span) => {
+                    let text = &text[span.start as usize..span.end as usize];
+                    self.error_reply(group, text, now_ns, recorder)?;
+                }
+                ReplyKind::Null | ReplyKind::Array(0) | ReplyKind::Map(0) if group.reads => {
+                    answered.count += 1;
+                    answered.misses += 1;
+                }
+                _ => {
+                    answered.count += 1;
+                    answered.hits += u64::from(group.reads);
+                }
+            }
+            if group.left == 0 {
+                self.in_flight.pop_front();
+                self.record(group, std::mem::take(answered), now_ns, recorder);
+            }
+        }
+        Ok(at)
+    }
+
+    fn prefix_reply(&mut self, kind: ReplyKind, text: &[u8]) -> Result<(), SessionError> {
+        let nth = self.prefix - self.prefix_left;
+        self.prefix_left -= 1;
+        match kind {
+            ReplyKind::Error(span) => {
+                let message = message_text(&text[span.start as usize..span.end as usize]);
+                Err(SessionError::Refused { nth, message })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn error_reply(
+        &self,
+        group: Group,
+        text: &[u8],
+        now_ns: u64,
+        recorder: &mut Recorder,
+    ) -> Result<(), SessionError> {
+        if recorder.measures(group.due_ns) {
+            recorder.error(group.command, text, now_ns);
+        }
+        if self.stop_on_error {
+            let message = message_text(text);
+            return Err(SessionError::ErrorReply { command: group.command, message });
+        }
+        Ok(())
+    }
+
+    fn record(&mut self, group: Group, answered: Answered, now_ns: u64, recorder: &mut Recorder) {
+        if answered.count > 0 && recorder.measures(group.due_ns) {
+            if group.reads {
+                recorder.found(group.command, answered.hits, answered.misses);
+            }
+            let done_ns = match self.clock {
+                LatencyClock::FirstByte => self.first_byte_ns.unwrap_or(now_ns),
+                LatencyClock::PerRequest | LatencyClock::WholeBatch => now_ns,
+            };
+            if self.clock == LatencyClock::WholeBatch {
+                self.held.push((group, answered.count));
+            } else {
+                let Group { command, due_ns, sent_ns, .. } = group;
+                recorder.record(command, due_ns, sent_ns, done_ns, answered.count);
+            }
+        }
+        if self.in_flight_requests == 0 {
+            for (group, count) in self.held.drain(..) {
+                recorder.record(group.command, group.due_ns, group.sent_ns, now_ns, count);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,504 @@
+//! One thread of the generator: its connections, one readiness loop, and no allocation on the way of a request.
+//!
+//! A connection is read when it is readable, its replies are recorded, and its next requests are written in the same visit,
+//! with one reading of the clock for all three. Nothing is shared with other threads but a few flags.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::{Barrier, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use mio::event::Event;
+use mio::{Events, Poll, Token};
+use report::model::CommandResult;
+
+use crate::connect::{Connection, Peer, Prefix, Stream};
+use crate::control::{Control, Phase};
+use crate::error::RunError;
+use crate::generator::Mix;
+use crate::pacing::Schedule;
+use crate::plan::{Plan, Target};
+use crate::record::{Recorder, Series};
+use crate::session::{Gate, Session, SessionError};
+use crate::timer::Timer;
+
+/// Read buffer of a thread: holds the replies to a deep pipeline in one read, and stays in the cache.
+const READ_BYTES: usize = 64 << 10;
+/// Readiness events taken at once.
+const EVENTS: usize = 1024;
+/// Longest sleep, so that stop flags are seen in time.
+const NAP: Duration = Duration::from_millis(50);
+/// How often counts are shown to watchers.
+const SHOW_NS: u64 = 20_000_000;
+/// How long after the deadline replies to requests sent before it are waited for.
+const DRAIN_NS: u64 = 250_000_000;
+/// Most due units sent between two looks at the sockets.
+const UNITS_A_LOOP: usize = 64;
+const TIMER: Token = Token(usize::MAX);
+
+/// What the threads of a run share.
+pub(crate) struct Shared<'run> {
+    pub(crate) plan: &'run Plan,
+    pub(crate) mix: &'run Mix,
+    pub(crate) prefixes: &'run [Prefix],
+    pub(crate) control: &'run Control,
+    pub(crate) series: &'run Series,
+    pub(crate) origin: Instant,
+    pub(crate) barrier: Barrier,
+    pub(crate) start_ns: AtomicU64,
+    pub(crate) measure_start_ns: AtomicU64,
+    pub(crate) warm_up_left: AtomicI64,
+    pub(crate) budget: Option<AtomicU64>,
+    pub(crate) halt: AtomicBool,
+    pub(crate) failure: Mutex<Option<RunError>>,
+}
+
+impl Shared<'_> {
+    /// Nanoseconds since the run's origin, on the monotonic clock.
+    pub(crate) fn now_ns(&self) -> u64 {
+        self.origin.elapsed().as_nanos() as u64
+    }
+
+    fn fail(&self, error: RunError) {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        self.halt.store(true, Ordering::Relaxed);
+    }
+
+    fn gate(&self, schedule: Option<Schedule>) -> Gate<'_> {
+        let measure_start_ns = self.measure_start_ns.load(Ordering::Relaxed);
+        let duration_ns =
+            self.plan.stop.duration_ms.map_or(u64::MAX, |ms| ms.saturating_mul(1_000_000));
+        Gate {
+            measure_start_ns,
+            deadline_ns: measure_start_ns.saturating_add(duration_ns),
+            budget: self.budget.as_ref(),
+            schedule,
+        }
+    }
+}
+
+/// What a thread hands back.
+pub(crate) struct WorkerResult {
+    pub(crate) commands: Vec<CommandResult>,
+    pub(crate) bytes_in: u64,
+    pub(crate) bytes_out: u64,
+    pub(crate) unanswered: u64,
+    pub(crate) last_reply_ns: u64,
+    pub(crate) end_ns: u64,
+    pub(crate) cpu_ns: u64,
+    pub(crate) max_send_lag_ns: u64,
+    pub(crate) max_backlog: u64,
+}
+
+/// One connection of a thread.
+struct Slot {
+    stream: Stream,
+    peer: Peer,
+    session: Session,
+    target: usize,
+    index: u64,
+    connecting: bool,
+    finished: bool,
+    /// What the socket would not take yet.
+    unsent: Vec<u8>,
+}
+
+/// One thread of the generator.
+pub(crate) struct Worker<'run> {
+    shared: &'run Shared<'run>,
+    poll: Poll,
+    timer: Option<Timer>,
+    slots: Vec<Slot>,
+    recorder: Recorder,
+    schedule: Option<Schedule>,
+    input: Vec<u8>,
+    output: Vec<u8>,
+    finished: usize,
+    /// Position among this thread's connections, and round over all connections, of the next due unit.
+    next_slot: usize,
+    next_round: u64,
+    measuring: bool,
+    bytes_in: u64,
+    bytes_out: u64,
+    cpu_start_ns: u64,
+    shown: (u64, u64, u128),
+    show_at_ns: u64,
+    silence_check_ns: u64,
+}
+
+impl<'run> Worker<'run> {
+    /// A thread over these connections: index in the plan, and session.
+    pub(crate) fn new(
+        shared: &'run Shared<'run>,
+        connections: Vec<(u32, Connection, Session)>,
+        is_open_loop: bool,
+    ) -> io::Result<Self> {
+        let poll = Poll::new()?;
+        let mut slots = Vec::with_capacity(connections.len());
+        for (index, connection, session) in connections {
+            let Connection { mut stream, peer } = connection;
+            stream.register(poll.registry(), Token(slots.len()))?;
+            slots.push(Slot {
+                stream,
+                peer,
+                session,
+                target: index as usize % shared.plan.targets.len(),
+                index: index.into(),
+                connecting: false,
+                finished: false,
+                unsent: Vec::new(),
+            });
+        }
+        let timer = is_open_loop.then(|| Timer::new(poll.registry(), TIMER)).transpose()?;
+        Ok(Self {
+            shared,
+            poll,
+            timer,
+            slots,
+            recorder: Recorder::new(shared.mix.labels(), is_open_loop),
+            schedule: None,
+            input: vec![0; READ_BYTES],
+            output: Vec::with_capacity(READ_BYTES),
+            finished: 0,
+            next_slot: 0,
+            next_round: 0,
+            measuring: false,
+            bytes_in: 0,
+            bytes_out: 0,
+            cpu_start_ns: 0,
+            shown: (0, 0, 0),
+            show_at_ns: 0,
+            silence_check_ns: 0,
+        })
+    }
+
+    /// Runs to the end of the step; an error is left in the shared state.
+    pub(crate) fn run(mut self, schedule: impl Fn(u64) -> Option<Schedule>) -> WorkerResult {
+        self.schedule = schedule(self.shared.start_ns.load(Ordering::Relaxed));
+        if let Err(error) = self.drive() {
+            self.shared.fail(error);
+        }
+        let end_ns = self.shared.now_ns();
+        let gate = self.shared.gate(self.schedule);
+        let cpu_ns = if self.measuring { thread_cpu_ns() - self.cpu_start_ns } else { 0 };
+        self.show(end_ns);
+        self.recorder.finish_seconds(end_ns.min(gate.deadline_ns - 1), self.shared.series);
+        let lags = self.slots.iter().map(|slot| slot.session.lag());
+        let (max_send_lag_ns, max_backlog) =
+            lags.fold((0, 0), |most, lag| (most.0.max(lag.0), most.1.max(lag.1)));
+        WorkerResult {
+            bytes_in: self.bytes_in,
+            bytes_out: self.bytes_out,
+            unanswered: self.slots.iter().map(|slot| slot.session.unanswered(end_ns, &gate)).sum(),
+            last_reply_ns: self.recorder.last_reply_ns(),
+            end_ns,
+            cpu_ns,
+            max_send_lag_ns,
+            max_backlog,
+            commands: self.recorder.finish(self.shared.series),
+        }
+    }
+
+    fn drive(&mut self) -> Result<(), RunError> {
+        let mut events = Events::with_capacity(EVENTS);
+        let mut gate = self.begin_turn(self.shared.now_ns());
+        if gate.schedule.is_none() {
+            for slot in 0..self.slots.len() {
+                self.send(slot, self.shared.now_ns(), &gate)?;
+            }
+        }
+        loop {
+            let timeout = self.timeout(self.shared.now_ns(), &gate)?;
+            match self.poll.poll(&mut events, Some(timeout)) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                result => result?,
+            }
+            gate = self.begin_turn(self.shared.now_ns());
+            for event in &events {
+                if event.token() != TIMER {
+                    self.ready(event, &gate)?;
+                }
+            }
+            self.send_due(&gate)?;
+            if self.is_over(self.shared.now_ns(), &gate)? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// What happens once a turn of the loop: the start of the measured time, the ends of seconds, watchers.
+    fn begin_turn(&mut self, now_ns: u64) -> Gate<'run> {
+        let shared = self.shared;
+        let mut gate = shared.gate(self.schedule);
+        if gate.measure_start_ns == u64::MAX
+            && shared.warm_up_left.load(Ordering::Relaxed) <= 0
+            && now_ns >= self.warm_up_end_ns()
+        {
+            let (unset, relaxed) = (u64::MAX, Ordering::Relaxed);
+            // Only the first thread to see the end of the warm-up sets it; the others take that.
+            let _ = shared.measure_start_ns.compare_exchange(unset, now_ns, relaxed, relaxed);
+            gate = shared.gate(self.schedule);
+        }
+        if !self.measuring && now_ns >= gate.measure_start_ns {
+            self.measuring = true;
+            self.cpu_start_ns = thread_cpu_ns();
+            self.recorder.start_at(gate.measure_start_ns);
+            let since = shared.origin + Duration::from_nanos(gate.measure_start_ns);
+            shared.control.enter(Phase::Measuring, Some(since));
+        }
+        // What is drained after the deadline belongs to the last second.
+        let second_ns = now_ns.min(gate.deadline_ns - 1);
+        if self.recorder.second_is_over(second_ns) {
+            self.recorder.finish_seconds(second_ns, shared.series);
+            shared.control.show_second(shared.series.last_point());
+        }
+        if now_ns >= self.show_at_ns {
+            self.show(now_ns);
+        }
+        gate
+    }
+
+    fn warm_up_end_ns(&self) -> u64 {
+        let least_ns = self.shared.plan.warm_up.duration_ms.saturating_mul(1_000_000);
+        self.shared.start_ns.load(Ordering::Relaxed).saturating_add(least_ns)
+    }
+
+    fn show(&mut self, now_ns: u64) {
+        let (requests, errors, latency_ns) = self.recorder.totals();
+        let (shown_requests, shown_errors, shown_latency_ns) = self.shown;
+        let latency_more_ns = (latency_ns - shown_latency_ns) as u64;
+        self.shared.control.add(requests - shown_requests, errors - shown_errors, latency_more_ns);
+        self.shown = (requests, errors, latency_ns);
+        self.show_at_ns = now_ns + SHOW_NS;
+    }
+
+    /// How long to wait for readiness at most.
+    fn timeout(&self, now_ns: u64, gate: &Gate<'_>) -> io::Result<Duration> {
+        let end_ns = if now_ns < gate.deadline_ns {
+            gate.deadline_ns
+        } else {
+            gate.deadline_ns.saturating_add(DRAIN_NS)
+        };
+        let nap = NAP.min(Duration::from_nanos(end_ns.saturating_sub(now_ns).max(1)));
+        match (&self.timer, self.next_due_ns(gate)) {
+            (Some(timer), Some(due_ns)) if due_ns < gate.deadline_ns => {
+                timer.sleep(due_ns.saturating_sub(now_ns), nap)
+            }
+            _ => Ok(nap),
+        }
+    }
+
+    fn next_due_ns(&self, gate: &Gate<'_>) -> Option<u64> {
+        let slot = self.slots.get(self.next_slot)?;
+        gate.schedule.map(|schedule| schedule.connection_due_ns(slot.index, self.next_round))
+    }
+
+    /// Sends what is due by now on the connections whose turn it is.
+    fn send_due(&mut self, gate: &Gate<'_>) -> Result<(), RunError> {
+        for _ in 0..UNITS_A_LOOP {
+            let now_ns = self.shared.now_ns();
+            match self.next_due_ns(gate) {
+                Some(due_ns) if due_ns <= now_ns && due_ns < gate.deadline_ns => {}
+                _ => break,
+            }
+            self.send(self.next_slot, now_ns, gate)?;
+            self.next_slot += 1;
+            if self.next_slot == self.slots.len() {
+                self.next_slot = 0;
+                self.next_round += 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn ready(&mut self, event: &Event, gate: &Gate<'_>) -> Result<(), RunError> {
+        let at = event.token().0;
+        let slot = &mut self.slots[at];
+        if slot.connecting {
+            if event.is_writable() || event.is_error() {
+                self.connected(at, gate)?;
+            }
+            return Ok(());
+        }
+        if event.is_writable() && !slot.unsent.is_empty() {
+            let unsent = std::mem::take(&mut slot.unsent);
+            self.write(at, &unsent)?;
+        }
+        if event.is_readable() || event.is_read_closed() || event.is_error() {
+            return self.read(at, event.is_read_closed(), gate);
+        }
+        Ok(())
+    }
+
+    /// Reads until the socket is empty; records the replies and sends what they make room for.
+    fn read(&mut self, at: usize, closed: bool, gate: &Gate<'_>) -> Result<(), RunError> {
+        loop {
+            let slot = &mut self.slots[at];
+            let count = match slot.stream.read(&mut self.input) {
+                Ok(0) if slot.finished => return Ok(()),
+                Ok(0) => return Err(RunError::Closed { address: self.address(at) }),
+                Ok(count) => count,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(_) if slot.finished => return Ok(()),
+                Err(source) => return Err(RunError::Lost { address: self.address(at), source }),
+            };
+            let now_ns = self.shared.now_ns();
+            if self.measuring {
+                self.bytes_in += count as u64;
+            }
+            let received = slot.session.receive(now_ns, &self.input[..count], &mut self.recorder);
+            received.map_err(|error| self.session_error(at, error))?;
+            let slot = &self.slots[at];
+            if !self.shared.plan.keep_alive
+                && slot.session.in_flight() == 0
+                && !slot.session.is_finished()
+            {
+                return self.reconnect(at);
+            }
+            self.send(at, now_ns, gate)?;
+            // A short read has emptied the socket; the next bytes make a new event.
+            if count < self.input.len() && !closed {
+                return Ok(());
+            }
+        }
+    }
+
+    fn send(&mut self, at: usize, now_ns: u64, gate: &Gate<'_>) -> Result<(), RunError> {
+        let slot = &mut self.slots[at];
+        if slot.connecting || slot.finished {
+            return Ok(());
+        }
+        let mut output = std::mem::take(&mut self.output);
+        output.clear();
+        let sent = slot.session.fill(now_ns, gate, self.shared.mix, &mut output);
+        if sent == 0 && slot.session.is_finished() {
+            slot.finished = true;
+            self.finished += 1;
+        }
+        if gate.measure_start_ns == u64::MAX && sent > 0 {
+            self.shared.warm_up_left.fetch_sub(sent as i64, Ordering::Relaxed);
+        }
+        let result = if sent > 0 { self.write(at, &output) } else { Ok(()) };
+        self.output = output;
+        result
+    }
+
+    /// Writes, and keeps what the socket will not take until it is writable.
+    fn write(&mut self, at: usize, bytes: &[u8]) -> Result<(), RunError> {
+        let slot = &mut self.slots[at];
+        if !slot.unsent.is_empty() {
+            slot.unsent.extend_from_slice(bytes);
+            return Ok(());
+        }
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            match slot.stream.write(rest) {
+                Ok(count) => rest = &rest[count..],
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    slot.unsent.extend_from_slice(rest);
+                    break;
+                }
+                Err(source) => return Err(RunError::Lost { address: self.address(at), source }),
+            }
+        }
+        if self.measuring {
+            self.bytes_out += bytes.len() as u64;
+        }
+        Ok(())
+    }
+
+    fn reconnect(&mut self, at: usize) -> Result<(), RunError> {
+        let target = &self.shared.plan.targets[self.slots[at].target];
+        let slot = &mut self.slots[at];
+        let refused = |source| RunError::Connect { address: target.address.to_string(), source };
+        slot.stream = slot.peer.start().map_err(refused)?;
+        slot.stream.register(self.poll.registry(), Token(at))?;
+        slot.connecting = true;
+        slot.unsent.clear();
+        slot.session.reconnect(self.shared.prefixes[slot.target].commands.len());
+        Ok(())
+    }
+
+    fn connected(&mut self, at: usize, gate: &Gate<'_>) -> Result<(), RunError> {
+        let slot = &mut self.slots[at];
+        if let Err(source) = slot.stream.connected() {
+            return Err(RunError::Connect { address: self.address(at), source });
+        }
+        slot.connecting = false;
+        let prefix = &self.shared.prefixes[slot.target].encoded;
+        if !prefix.is_empty() {
+            self.write(at, prefix)?;
+        }
+        self.send(at, self.shared.now_ns(), gate)
+    }
+
+    fn is_over(&mut self, now_ns: u64, gate: &Gate<'_>) -> Result<bool, RunError> {
+        let shared = self.shared;
+        if shared.halt.load(Ordering::Relaxed) || shared.control.is_stopped() {
+            return Ok(true);
+        }
+        if self.finished == self.slots.len() || now_ns >= gate.deadline_ns.saturating_add(DRAIN_NS)
+        {
+            return Ok(true);
+        }
+        if now_ns >= gate.deadline_ns {
+            let is_idle =
+                |slot: &Slot| slot.session.in_flight() == 0 && !slot.session.is_behind(gate);
+            return Ok(self.slots.iter().all(is_idle));
+        }
+        if let Some(limit_ms) = shared.plan.reply_timeout_ms
+            && now_ns >= self.silence_check_ns
+        {
+            self.silence_check_ns = now_ns + NAP.as_nanos() as u64;
+            self.check_silence(now_ns, limit_ms)?;
+        }
+        Ok(false)
+    }
+
+    fn check_silence(&self, now_ns: u64, limit_ms: u64) -> Result<(), RunError> {
+        for (at, slot) in self.slots.iter().enumerate() {
+            let waited_ns =
+                slot.session.oldest_sent_ns().map_or(0, |sent_ns| now_ns.saturating_sub(sent_ns));
+            if waited_ns / 1_000_000 >= limit_ms {
+                return Err(RunError::Silent {
+                    address: self.address(at),
+                    waited_ms: waited_ns / 1_000_000,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn session_error(&self, at: usize, error: SessionError) -> RunError {
+        let address = self.address(at);
+        match error {
+            SessionError::Garbage(source) => RunError::Garbage { address, source },
+            SessionError::Unasked => RunError::Unasked { address },
+            SessionError::ErrorReply { command, message } => RunError::ErrorReply {
+                address,
+                label: self.shared.mix.labels()[command].clone(),
+                message,
+            },
+            SessionError::Refused { nth, message } => {
+                let target = self.slots[at].target;
+                self.shared.prefixes[target].refused(&self.target(at).address, nth, message)
+            }
+        }
+    }
+
+    fn target(&self, at: usize) -> &Target {
+        &self.shared.plan.targets[self.slots[at].target]
+    }
+
+    fn address(&self, at: usize) -> String {
+        self.target(at).address.to_string()
+    }
+}
+
+/// Processor time of this thread.
+fn thread_cpu_ns() -> u64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
