@@ -30,6 +30,12 @@ pub enum Handler {
     Server(fn(&mut Context<'_>, &Keyspace, Args<'_>, &mut Reply<'_>) -> Outcome),
 }
 
+impl Handler {
+    /// The handler of a container that does nothing without a subcommand: its arity, -2, keeps
+    /// calls without one away, and the gates put the subcommand's row in its place.
+    pub const CONTAINER: Handler = Handler::Connection(refuse_bare_container);
+}
+
 /// The locked shards of a command with several keys.
 pub struct Locked<'a> {
     shards: ShardSet<'a>,
@@ -140,10 +146,10 @@ impl Flags {
         (Flags::SKIP_SLOWLOG, "skip_slowlog"),
         (Flags::FAST, "fast"),
         (Flags::NO_AUTH, "no_auth"),
+        (Flags::NO_ASYNC_LOADING, "no_async_loading"),
         (Flags::NO_MULTI, "no_multi"),
         (Flags::MOVABLE_KEYS, "movablekeys"),
         (Flags::ALLOW_BUSY, "allow_busy"),
-        (Flags::NO_ASYNC_LOADING, "no_async_loading"),
     ];
 }
 
@@ -188,6 +194,14 @@ impl Command {
         let wanted = self.arity.unsigned_abs() as usize;
         if self.arity >= 0 { argument_count != wanted } else { argument_count < wanted }
     }
+}
+
+fn refuse_bare_container(
+    context: &mut Context<'_>,
+    _args: Args<'_>,
+    _reply: &mut Reply<'_>,
+) -> Outcome {
+    Err(CommandError::wrong_arity(context.command.name))
 }
 
 /// Longest command name, which lookup folds to lower case on the stack.

@@ -14,6 +14,7 @@ pub mod context;
 pub mod dispatch;
 pub mod effects;
 pub mod error;
+pub mod help;
 pub mod listener;
 pub mod memory;
 pub mod server;
