@@ -11,6 +11,7 @@ use std::os::fd::AsFd;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::task::Poll;
 
 use compio::BufResult;
 use compio::buf::IoBuf;
@@ -178,7 +179,7 @@ impl Reader {
         local: &RefCell<Local>,
     ) -> io::Result<Option<Arrived>> {
         let socket = match self {
-            Reader::Filled => return Ok(stream.read_managed(0).await?.map(Arrived::Filled)),
+            Reader::Filled => return read_filled(stream).await,
             Reader::Ready(socket) => socket,
         };
         loop {
@@ -199,6 +200,31 @@ impl Reader {
             }
         }
     }
+}
+
+/// Reads into a buffer of the runtime's. Where more connections have input at one moment than there
+/// are buffers, those left over wait until the others' input is executed.
+async fn read_filled(stream: &mut Stream) -> io::Result<Option<Arrived>> {
+    loop {
+        match stream.read_managed(0).await {
+            Ok(buffer) => return Ok(buffer.map(Arrived::Filled)),
+            Err(error) if error.kind() == io::ErrorKind::ResourceBusy => yield_once().await,
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Lets every other task of the worker that can run do so.
+async fn yield_once() {
+    let mut has_yielded = false;
+    std::future::poll_fn(|context| {
+        if std::mem::replace(&mut has_yielded, true) {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
 }
 
 /// Input in a buffer that is the worker's.
