@@ -41,6 +41,7 @@ impl Distribution {
     }
 
     /// Draws a number. `turn` is the number of the command in the order in which all connections take turns.
+    #[inline]
     pub fn draw(&self, random: &mut Xoshiro256PlusPlus, turn: u64) -> u64 {
         match self {
             Self::Uniform { below } => uniform(random, *below),
@@ -53,6 +54,7 @@ impl Distribution {
 }
 
 /// A number in `0..below` by multiplication: its bias, `below`/2^64, is far below what any run could show.
+#[inline]
 pub fn uniform(random: &mut Xoshiro256PlusPlus, below: u64) -> u64 {
     ((u128::from(random.next_u64()) * u128::from(below)) >> 64) as u64
 }

@@ -172,10 +172,10 @@ impl Recorder {
     }
 
     /// Counts replies of reads that found something, or nothing.
-    pub fn found(&mut self, command: usize, hits: u64, misses: u64) {
+    pub fn found(&mut self, command: usize, hits: u32, misses: u32) {
         let result = &mut self.commands[command].result;
-        result.hits += hits;
-        result.misses += misses;
+        result.hits += u64::from(hits);
+        result.misses += u64::from(misses);
     }
 
     /// Counts an error reply by its text (without the leading type byte).

@@ -62,12 +62,11 @@ struct Group {
     left: u32,
 }
 
-/// Replies to the foremost group that have not been recorded.
+/// Replies to the foremost group, errors aside, that have not been recorded.
 #[derive(Debug, Default)]
 struct Answered {
     count: u32,
-    hits: u64,
-    misses: u64,
+    misses: u32,
 }
 
 /// One connection's state.
@@ -327,8 +326,13 @@ impl Session {
         recorder: &mut Recorder,
     ) -> Result<usize, SessionError> {
         let mut at = 0;
-        while let Some(reply) = self.scanner.next(&bytes[at..]).map_err(SessionError::Garbage)? {
+        loop {
             let text = &bytes[at..];
+            let reply = match self.scanner.next(text) {
+                Ok(Some(reply)) => reply,
+                Ok(None) => return Ok(at),
+                Err(error) => return Err(SessionError::Garbage(error)),
+            };
             at += reply.consumed;
             if matches!(reply.kind, ReplyKind::Push(_)) {
                 continue;
@@ -340,11 +344,12 @@ impl Session {
             let Some(group) = self.in_flight.front_mut() else {
                 return Err(SessionError::Unasked);
             };
-            group.left -= 1;
+            let left = group.left - 1;
+            group.left = left;
             self.in_flight_requests -= 1;
-            let group = *group;
             match reply.kind {
                 ReplyKind::Error(span) => {
+                    let group = *group;
                     let text = &text[span.start as usize..span.end as usize];
                     self.error_reply(group, text, now_ns, recorder)?;
                 }
@@ -352,17 +357,14 @@ impl Session {
                     answered.count += 1;
                     answered.misses += 1;
                 }
-                _ => {
-                    answered.count += 1;
-                    answered.hits += u64::from(group.reads);
-                }
+                _ => answered.count += 1,
             }
-            if group.left == 0 {
-                self.in_flight.pop_front();
+            if left == 0
+                && let Some(group) = self.in_flight.pop_front()
+            {
                 self.record(group, std::mem::take(answered), now_ns, recorder);
             }
         }
-        Ok(at)
     }
 
     fn prefix_reply(&mut self, kind: ReplyKind, text: &[u8]) -> Result<(), SessionError> {
@@ -397,7 +399,7 @@ impl Session {
     fn record(&mut self, group: Group, answered: Answered, now_ns: u64, recorder: &mut Recorder) {
         if answered.count > 0 && recorder.measures(group.due_ns) {
             if group.reads {
-                recorder.found(group.command, answered.hits, answered.misses);
+                recorder.found(group.command, answered.count - answered.misses, answered.misses);
             }
             let done_ns = match self.clock {
                 LatencyClock::FirstByte => self.first_byte_ns.unwrap_or(now_ns),

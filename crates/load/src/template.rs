@@ -153,8 +153,10 @@ impl Template {
         scratch: &mut Scratch,
         out: &mut Vec<u8>,
     ) {
-        scratch.values.clear();
-        scratch.values.extend(self.draws.iter().map(|draw| draw.draw(random, turn)));
+        scratch.values.resize(self.draws.len(), 0);
+        for (value, draw) in scratch.values.iter_mut().zip(&self.draws) {
+            *value = draw.draw(random, turn);
+        }
         for chunk in &self.chunks {
             match chunk {
                 Chunk::Fixed { bytes, patches } => {

@@ -158,7 +158,8 @@ impl ReplyScanner {
 
 /// The replies that a load consists of, when they are all there; `buf` is the input from `position`
 /// on. The length in the result is counted from there, the spans from the start of the input.
-#[inline]
+/// Inlined whatever its size: a result handed back through memory costs more than finding it.
+#[inline(always)]
 fn common(buf: &[u8], position: usize) -> Option<Scanned> {
     let found = |kind, consumed| Some(Scanned { consumed, kind });
     match buf.first_chunk::<4>()? {
