@@ -11,7 +11,6 @@ pub mod judge;
 pub mod trial;
 pub mod versions;
 
-use crate::client::Client;
 use generate::{Random, Step};
 use grammar::{Family, Row};
 use std::collections::BTreeSet;
@@ -115,23 +114,19 @@ fn askable(
 ) -> io::Result<(Vec<&'static Row>, Vec<String>)> {
     let newest = pair.reference != Reference::Redis70;
     let mut rows = Vec::new();
-    let mut absent = Vec::new();
+    let mut absent: Vec<String> = pair.lacking()?;
+    if !absent.is_empty() {
+        return Ok((rows, absent));
+    }
     for row in family.rows.iter().filter(|row| newest || !row.newest_only) {
         let name = row.command();
-        if knows(&mut pair.theirs, name)? && !knows(&mut pair.ours, name)? {
-            if !absent.contains(&name.to_string()) {
-                absent.push(name.to_string());
-            }
-        } else {
+        if !pair.only_theirs(name)? {
             rows.push(row);
+        } else if !absent.iter().any(|known| known == name) {
+            absent.push(name.to_string());
         }
     }
     Ok((rows, absent))
-}
-
-fn knows(client: &mut Client, command: &str) -> io::Result<bool> {
-    let reply = client.command(&["COMMAND", "INFO", command])?;
-    Ok(reply.as_items().is_some_and(|items| items.iter().any(|item| !item.is_null())))
 }
 
 impl fmt::Display for Difference {

@@ -52,7 +52,9 @@ impl Peer {
             let mut peer = Peer { child, address };
             match peer.wait_until_ready() {
                 Ok(()) => return Ok(peer),
-                Err(error) => problem = error,
+                // Somebody may have taken the port; any other trouble would come again.
+                Err(error) if error.kind() == io::ErrorKind::Other => problem = error,
+                Err(error) => return Err(error),
             }
         }
         Err(problem)
@@ -117,6 +119,11 @@ impl Drop for Peer {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// A server that is reading its data answers, but only with that.
+fn is_loading(reply: &Value) -> bool {
+    matches!(reply, Value::Error(text) if text.starts_with(b"LOADING"))
 }
 
 /// Arguments for a Redis or Valkey server that keeps nothing on disk.

@@ -8,6 +8,7 @@ use super::judge::Rule;
 use super::versions::{self, Reference, Verdict};
 use crate::client::Client;
 use crate::reply::Value;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
@@ -85,7 +86,16 @@ pub struct Pair {
     /// What the real server is.
     pub reference: Reference,
     addresses: (SocketAddr, SocketAddr),
+    /// Which of `FOREIGN` both servers can set, and which inspections both can make.
+    foreign: Vec<&'static str>,
+    uninspected: BTreeSet<&'static str>,
 }
+
+/// Without these a server cannot be asked anything.
+const NEEDED: [&str; 5] = ["HELLO", "FLUSHALL", "SELECT", "KEYS", "TYPE"];
+/// What the final inspection asks beside them.
+const INSPECTIONS: [&str; 8] =
+    ["PTTL", "OBJECT", "GET", "LRANGE", "HGETALL", "SMEMBERS", "ZRANGE", "XRANGE"];
 
 impl Pair {
     /// Connects to both.
@@ -93,7 +103,37 @@ impl Pair {
         let addresses = (theirs, ours);
         let mut theirs = Client::connect(theirs)?;
         let reference = Reference::of(&mut theirs)?;
-        Ok(Pair { theirs, ours: Client::connect(ours)?, reference, addresses })
+        let ours = Client::connect(ours)?;
+        let (foreign, uninspected) = (Vec::new(), BTreeSet::new());
+        let mut pair = Pair { theirs, ours, reference, addresses, foreign, uninspected };
+        for command in FOREIGN {
+            let name = command.split(' ').next().expect("a command has a name");
+            if !pair.only_theirs(name)? {
+                pair.foreign.push(command);
+            }
+        }
+        for name in INSPECTIONS {
+            if pair.only_theirs(name)? {
+                pair.uninspected.insert(name);
+            }
+        }
+        Ok(pair)
+    }
+
+    /// Commands without which ours cannot be asked, if it lacks any.
+    pub fn lacking(&mut self) -> io::Result<Vec<String>> {
+        let mut lacking = Vec::new();
+        for name in NEEDED {
+            if self.only_theirs(name)? {
+                lacking.push(name.to_string());
+            }
+        }
+        Ok(lacking)
+    }
+
+    /// Whether the real server has a command that ours has not.
+    pub fn only_theirs(&mut self, command: &str) -> io::Result<bool> {
+        Ok(knows(&mut self.theirs, command)? && !knows(&mut self.ours, command)?)
     }
 
     /// Runs `steps` from a clean start, then compares the whole state.
@@ -168,7 +208,7 @@ impl Pair {
                     if setting.small { small } else { normal },
                 ])?;
             }
-            for command in FOREIGN {
+            for command in &self.foreign {
                 client.command(&command.split(' ').collect::<Vec<_>>())?;
             }
         }
@@ -231,7 +271,8 @@ impl Pair {
             questions.push(Step::of(&[b"PTTL", key], Rule::Near(2000)));
             questions.push(Step::of(&[b"OBJECT", b"ENCODING", key], Rule::Exact));
         }
-        for question in &questions {
+        let uninspected = self.uninspected.clone();
+        for question in questions.iter().filter(|one| !uninspected.contains(one.name().as_str())) {
             match self.ask(question, ran)? {
                 Asked::Same => {}
                 Asked::Parted => return Ok(None),
@@ -240,6 +281,12 @@ impl Pair {
         }
         Ok(None)
     }
+}
+
+/// Whether a server has a command: it is asked without arguments, and either minds that or answers.
+fn knows(client: &mut Client, command: &str) -> io::Result<bool> {
+    let reply = client.command(&[command])?;
+    Ok(!matches!(reply, Value::Error(text) if text.starts_with(b"ERR unknown command")))
 }
 
 /// The question that shows all of a value.

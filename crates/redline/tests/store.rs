@@ -1,0 +1,13 @@
+//! The store as a process of its own, as people run it.
+
+use std::path::Path;
+use testkit::peer::Peer;
+
+/// The built binary.
+pub const BINARY: &str = env!("CARGO_BIN_EXE_redline");
+
+/// Starts `redline server` on a free loopback port with two workers, so that sharing is tested too.
+pub fn start() -> Peer {
+    let arguments = ["server", "--bind", "127.0.0.1", "--threads", "2"];
+    Peer::start(Path::new(BINARY), &arguments).expect("the store starts")
+}
