@@ -102,7 +102,7 @@ impl Peer {
             }
             let ready =
                 Client::connect(self.address).and_then(|mut client| client.command(&["PING"]));
-            if matches!(ready, Ok(Value::Simple(_))) {
+            if ready.is_ok_and(|reply| !is_loading(&reply)) {
                 return Ok(());
             }
             if Instant::now() > deadline {
