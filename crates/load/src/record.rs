@@ -22,6 +22,8 @@ pub const OTHER_CLASS: &str = "OTHER";
 /// histogram of three figures, so nothing is lost when counts move into one.
 const LINEAR: u64 = 2048;
 const HALF: usize = LINEAR as usize / 2;
+/// The bucket of what lies beyond the highest latency; its samples keep their exact sum and maximum.
+const BEYOND: usize = bucket_of(HIGHEST_NS) + 1;
 
 /// Counts of latencies since they last moved into a histogram.
 #[derive(Debug, Clone)]
@@ -38,7 +40,7 @@ struct Tally {
 impl Tally {
     fn new() -> Self {
         Self {
-            counts: vec![0; bucket_of(HIGHEST_NS) + 2],
+            counts: Vec::new(),
             lowest: usize::MAX,
             highest: 0,
             count: 0,
@@ -49,9 +51,11 @@ impl Tally {
     }
 
     fn record(&mut self, latency_ns: u64, count: u32) {
-        // The last bucket is for what lies beyond the highest latency; its samples keep their exact sum and maximum.
-        let bucket =
-            if latency_ns > HIGHEST_NS { self.counts.len() - 1 } else { bucket_of(latency_ns) };
+        let bucket = if latency_ns > HIGHEST_NS { BEYOND } else { bucket_of(latency_ns) };
+        if bucket >= self.counts.len() {
+            // Once: commands of a mix that are never drawn cost no memory.
+            self.counts.resize(BEYOND + 1, 0);
+        }
         self.counts[bucket] += count;
         self.lowest = self.lowest.min(bucket);
         self.highest = self.highest.max(bucket);
@@ -66,11 +70,10 @@ impl Tally {
         if self.count == 0 {
             return;
         }
-        let last = self.counts.len() - 1;
         for bucket in self.lowest..=self.highest {
             let count = u64::from(std::mem::take(&mut self.counts[bucket]));
             if count > 0 {
-                let latency_ns = if bucket == last { HIGHEST_NS + 1 } else { latency_of(bucket) };
+                let latency_ns = if bucket == BEYOND { HIGHEST_NS + 1 } else { latency_of(bucket) };
                 for histogram in histograms.iter_mut() {
                     histogram.record_bucket(latency_ns, count);
                 }
@@ -88,7 +91,7 @@ impl Tally {
     }
 }
 
-fn bucket_of(latency_ns: u64) -> usize {
+const fn bucket_of(latency_ns: u64) -> usize {
     let shift = (latency_ns | (LINEAR - 1)).ilog2() - (LINEAR.ilog2() - 1);
     shift as usize * HALF + (latency_ns >> shift) as usize
 }

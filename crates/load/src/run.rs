@@ -1,7 +1,7 @@
 //! Carrying out a plan: connect, start all threads together, wait, and put their records together.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
-use std::sync::{Barrier, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use report::model::{CommandResult, Generator, StepResult};
@@ -14,6 +14,7 @@ use crate::pacing::Schedule;
 use crate::plan::{Pacing, PipelineMode, Plan, Share};
 use crate::record::Series;
 use crate::session::Session;
+use crate::start::Start;
 use crate::worker::{Shared, Worker, WorkerResult};
 
 /// Label of the results of all commands together.
@@ -35,8 +36,7 @@ fn run_connected(plan: &Plan, control: &Control) -> Result<StepResult, RunFailur
     let prefixes: Vec<Prefix> =
         plan.targets.iter().map(|target| Prefix::new(target, &plan.prefix)).collect();
     let groups = connect_all(plan, &mix, &prefixes, control)?;
-    let workers = groups.len();
-    let series = Series::new(workers as u32);
+    let series = Series::new(groups.len() as u32);
     let shared = Shared {
         plan,
         mix: &mix,
@@ -44,8 +44,7 @@ fn run_connected(plan: &Plan, control: &Control) -> Result<StepResult, RunFailur
         control,
         series: &series,
         origin: Instant::now(),
-        barrier: Barrier::new(workers),
-        start_ns: AtomicU64::new(0),
+        start: Start::default(),
         measure_start_ns: AtomicU64::new(u64::MAX),
         warm_up_left: AtomicI64::new(i64::try_from(plan.warm_up.requests).unwrap_or(i64::MAX)),
         budget: (!is_even(plan, &mix)).then(|| plan.stop.requests.map(AtomicU64::new)).flatten(),
@@ -126,37 +125,33 @@ fn run_workers(shared: &Shared<'_>, groups: Vec<Group>) -> Result<Vec<WorkerResu
         .map(|group| Worker::new(shared, group, is_open_loop))
         .collect::<Result<Vec<_>, _>>()?;
     std::thread::scope(|scope| {
-        let handles: Vec<_> = workers
+        let handles: Result<Vec<_>, _> = workers
             .into_iter()
             .enumerate()
             .map(|(thread, worker)| {
-                std::thread::Builder::new().name(format!("load-{thread}")).spawn_scoped(
-                    scope,
-                    move || {
-                        start_together(shared);
-                        worker.run(|start_ns| schedule(plan, start_ns))
-                    },
-                )
+                std::thread::Builder::new()
+                    .name(format!("load-{thread}"))
+                    .spawn_scoped(scope, move || worker.run(|start_ns| schedule(plan, start_ns)))
             })
-            .collect::<Result<_, _>>()?;
-        Ok(handles
+            .collect();
+        // Without all of them there is no run; those that wait must still be let go.
+        shared.halt.fetch_or(handles.is_err(), Ordering::Relaxed);
+        start(shared);
+        Ok(handles?
             .into_iter()
             .map(|handle| handle.join().expect("a load thread does not panic"))
             .collect())
     })
 }
 
-/// Waits for all threads, then sets one start for all.
-fn start_together(shared: &Shared<'_>) {
-    if shared.barrier.wait().is_leader() {
-        let start_ns = shared.now_ns();
-        shared.start_ns.store(start_ns, Ordering::Relaxed);
-        if shared.plan.warm_up.requests == 0 {
-            let warm_up_ns = shared.plan.warm_up.duration_ms.saturating_mul(1_000_000);
-            shared.measure_start_ns.store(start_ns.saturating_add(warm_up_ns), Ordering::Relaxed);
-        }
+/// Sets the start that all threads share, and the end of a warm-up that is known beforehand.
+fn start(shared: &Shared<'_>) {
+    let start_ns = shared.now_ns();
+    if shared.plan.warm_up.requests == 0 {
+        let warm_up_ns = shared.plan.warm_up.duration_ms.saturating_mul(1_000_000);
+        shared.measure_start_ns.store(start_ns.saturating_add(warm_up_ns), Ordering::Relaxed);
     }
-    shared.barrier.wait();
+    shared.start.begin(start_ns);
 }
 
 fn schedule(plan: &Plan, start_ns: u64) -> Option<Schedule> {

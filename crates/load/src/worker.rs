@@ -5,7 +5,7 @@
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
-use std::sync::{Barrier, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use mio::event::Event;
@@ -20,6 +20,7 @@ use crate::pacing::Schedule;
 use crate::plan::{Plan, Target};
 use crate::record::{Recorder, Series};
 use crate::session::{Gate, Session, SessionError};
+use crate::start::Start;
 use crate::timer::Timer;
 
 /// Read buffer of a thread: holds the replies to a deep pipeline in one read, and stays in the cache.
@@ -44,8 +45,7 @@ pub(crate) struct Shared<'run> {
     pub(crate) control: &'run Control,
     pub(crate) series: &'run Series,
     pub(crate) origin: Instant,
-    pub(crate) barrier: Barrier,
-    pub(crate) start_ns: AtomicU64,
+    pub(crate) start: Start,
     pub(crate) measure_start_ns: AtomicU64,
     pub(crate) warm_up_left: AtomicI64,
     pub(crate) budget: Option<AtomicU64>,
@@ -110,6 +110,7 @@ pub(crate) struct Worker<'run> {
     timer: Option<Timer>,
     slots: Vec<Slot>,
     recorder: Recorder,
+    start_ns: u64,
     schedule: Option<Schedule>,
     input: Vec<u8>,
     output: Vec<u8>,
@@ -156,6 +157,7 @@ impl<'run> Worker<'run> {
             timer,
             slots,
             recorder: Recorder::new(shared.mix.labels(), is_open_loop),
+            start_ns: 0,
             schedule: None,
             input: vec![0; READ_BYTES],
             output: Vec::with_capacity(READ_BYTES),
@@ -172,9 +174,10 @@ impl<'run> Worker<'run> {
         })
     }
 
-    /// Runs to the end of the step; an error is left in the shared state.
+    /// Waits for the common start and runs to the end of the step; an error is left in the shared state.
     pub(crate) fn run(mut self, schedule: impl Fn(u64) -> Option<Schedule>) -> WorkerResult {
-        self.schedule = schedule(self.shared.start_ns.load(Ordering::Relaxed));
+        self.start_ns = self.shared.start.wait();
+        self.schedule = schedule(self.start_ns);
         if let Err(error) = self.drive() {
             self.shared.fail(error);
         }
@@ -260,7 +263,7 @@ impl<'run> Worker<'run> {
 
     fn warm_up_end_ns(&self) -> u64 {
         let least_ns = self.shared.plan.warm_up.duration_ms.saturating_mul(1_000_000);
-        self.shared.start_ns.load(Ordering::Relaxed).saturating_add(least_ns)
+        self.start_ns.saturating_add(least_ns)
     }
 
     fn show(&mut self, now_ns: u64) {

@@ -1,5 +1,6 @@
 //! Compiled commands: the bytes they render to, and what is wrong in a text.
 
+use proptest::{prop_assert_eq, proptest};
 use rand_core::SeedableRng;
 
 use super::*;
@@ -7,6 +8,12 @@ use crate::plan::CommandText;
 
 fn random() -> Xoshiro256PlusPlus {
     Xoshiro256PlusPlus::seed_from_u64(11)
+}
+
+fn render_bytes(template: &Template, turn: u64) -> Vec<u8> {
+    let mut out = Vec::new();
+    template.render(&mut random(), turn, &mut Scratch::default(), &mut out);
+    out
 }
 
 fn render(template: &Template, turn: u64, random: &mut Xoshiro256PlusPlus) -> String {
@@ -181,4 +188,26 @@ fn what_is_wrong_in_a_line_is_named() {
     assert!(matches!(line("GET {key gauss 9}"), Err(TemplateError::Unknown(_))));
     let wide = keyspace(Some(1_000_000_000_001), false);
     assert!(Template::compile(&[CommandText::arguments(["PING"])], &wide).is_err());
+}
+
+proptest! {
+    #[test]
+    fn any_line_is_refused_or_makes_whole_commands(text in "[a-z{} \"'\\\\0-9é]{0,60}", turn in 0u64..1000) {
+        if let Ok(template) = line(&text) {
+            let rendered = render_bytes(&template, turn);
+            let mut scanner = resp::ReplyScanner::new();
+            let found = scanner.next(&rendered).unwrap().unwrap();
+            prop_assert_eq!(found.consumed, rendered.len());
+        }
+    }
+
+    #[test]
+    fn any_argument_without_underscores_is_sent_as_it_is(bytes: Vec<u8>) {
+        let plain: Vec<u8> = bytes.into_iter().filter(|byte| *byte != b'_').collect();
+        let command = [CommandText::arguments([plain.clone()])];
+        let template = Template::compile(&command, &keyspace(Some(10), false)).unwrap();
+        let mut expected = Vec::new();
+        resp::encode::command(&mut expected, &[plain]);
+        prop_assert_eq!(render_bytes(&template, 0), expected);
+    }
 }
