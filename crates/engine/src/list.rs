@@ -109,6 +109,24 @@ impl List {
     /// Adds an element at an end.
     pub fn push(&mut self, limits: &Limits, side: Side, value: &[u8]) {
         self.prepare(limits, value.len(), 1);
+        self.push_prepared(limits, side, value);
+    }
+
+    /// Adds elements at an end, one after the other. The encoding changes for all of them together,
+    /// before the first, as Redis has it.
+    pub fn push_all<'v>(
+        &mut self,
+        limits: &Limits,
+        side: Side,
+        values: impl Iterator<Item = &'v [u8]> + Clone,
+    ) {
+        let (count, bytes) =
+            values.clone().fold((0, 0), |(count, bytes), value| (count + 1, bytes + value.len()));
+        self.prepare(limits, bytes, count);
+        values.for_each(|value| self.push_prepared(limits, side, value));
+    }
+
+    fn push_prepared(&mut self, limits: &Limits, side: Side, value: &[u8]) {
         match (&mut self.encoding, side) {
             (Encoding::Listpack(listpack), Side::Left) => listpack.push_front(value),
             (Encoding::Listpack(listpack), Side::Right) => listpack.push_back(value),

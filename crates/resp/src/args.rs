@@ -64,7 +64,9 @@ impl<'a> Args<'a> {
 
     /// All arguments in order.
     #[inline]
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = &'a [u8]> + DoubleEndedIterator + use<'a> {
+    pub fn iter(
+        &self,
+    ) -> impl ExactSizeIterator<Item = &'a [u8]> + DoubleEndedIterator + Clone + use<'a> {
         let bytes = self.bytes;
         self.spans.iter().map(move |span| span.of(bytes))
     }

@@ -2,7 +2,9 @@
 
 use resp::args::Args;
 
-use crate::error::{CommandError, NOT_A_FLOAT, NOT_AN_INTEGER, NOT_POSITIVE, SYNTAX};
+use crate::error::{
+    CommandError, NOT_A_FLOAT, NOT_A_SIGNED_COUNT, NOT_AN_INTEGER, NOT_POSITIVE, SYNTAX,
+};
 
 /// A whole number.
 ///
@@ -20,6 +22,17 @@ pub fn integer(bytes: &[u8]) -> Result<i64, CommandError> {
 pub fn count(bytes: &[u8]) -> Result<usize, CommandError> {
     let number = text::integer::parse_i64(bytes).ok_or(NOT_POSITIVE)?;
     usize::try_from(number).map_err(|_| NOT_POSITIVE)
+}
+
+/// A whole number within `±i64::MAX`, so that its sign can be turned.
+///
+/// # Errors
+/// `ERR value is not an integer or out of range`, or the text that tells the range.
+pub fn signed_count(bytes: &[u8]) -> Result<i64, CommandError> {
+    match integer(bytes)? {
+        i64::MIN => Err(NOT_A_SIGNED_COUNT),
+        count => Ok(count),
+    }
 }
 
 /// A floating-point number that is not NaN.

@@ -17,13 +17,16 @@ use crate::error::CommandError;
 /// written no reply.
 pub type Outcome = Result<Effect, CommandError>;
 
+/// What runs a command on one key, whose shard is locked.
+pub type KeyHandler = fn(&mut Context<'_>, &mut Db, Key<'_>, Args<'_>, &mut Reply<'_>) -> Outcome;
+
 /// How a command reaches its data.
 #[derive(Clone, Copy)]
 pub enum Handler {
     /// Touches the connection or the server's own state, no key.
     Connection(fn(&mut Context<'_>, Args<'_>, &mut Reply<'_>) -> Outcome),
     /// Works on the key at `first_key`; its shard is locked.
-    Key(fn(&mut Context<'_>, &mut Db, Key<'_>, Args<'_>, &mut Reply<'_>) -> Outcome),
+    Key(KeyHandler),
     /// Works on all keys that the key specification names; their shards are locked together.
     Keys(fn(&mut Context<'_>, &mut Locked<'_>, Args<'_>, &mut Reply<'_>) -> Outcome),
     /// Works on the whole keyspace and locks what it needs, shard by shard, itself.

@@ -21,6 +21,10 @@ pub const SYNTAX: CommandError = CommandError::fixed("ERR syntax error");
 /// A number that must be positive is not.
 pub const NOT_POSITIVE: CommandError =
     CommandError::fixed("ERR value is out of range, must be positive");
+/// A count with a meaning to its sign is the one number whose sign cannot be turned.
+pub const NOT_A_SIGNED_COUNT: CommandError = CommandError::fixed(
+    "ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807",
+);
 /// The key must be there and is not.
 pub const NO_SUCH_KEY: CommandError = CommandError::fixed("ERR no such key");
 /// An index beyond the list.

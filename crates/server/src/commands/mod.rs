@@ -1,8 +1,12 @@
 //! All commands, one file a family; each family's table stands at the bottom of its file.
 
+pub mod hash;
+pub mod list;
+pub mod set;
 pub mod string;
 
 use crate::command::Command;
 
 /// The families, in the order in which `COMMAND` lists them.
-pub const FAMILIES: &[&[Command]] = &[string::COMMANDS];
+pub const FAMILIES: &[&[Command]] =
+    &[string::COMMANDS, list::COMMANDS, hash::COMMANDS, set::COMMANDS];

@@ -1,0 +1,42 @@
+//! Elements of collections as replies: what lists, hashes, sets and sorted sets all answer with.
+
+use engine::Collection;
+use engine::listpack::Entry;
+use engine::{Db, Key};
+use resp::reply::Reply;
+
+use crate::context::Context;
+use crate::error::CommandError;
+
+/// Answers one element as a bulk string.
+#[inline]
+pub fn bulk(reply: &mut Reply<'_>, element: Entry<'_>) {
+    match element {
+        Entry::Bytes(bytes) => reply.bulk(bytes),
+        Entry::Int(number) => reply.bulk_integer(number),
+    }
+}
+
+/// Answers one element as a bulk string, the null if there is none.
+#[inline]
+pub fn bulk_or_null(reply: &mut Reply<'_>, element: Option<Entry<'_>>) {
+    match element {
+        Some(element) => bulk(reply, element),
+        None => reply.null(),
+    }
+}
+
+/// The collection at `key` for a command that only reads, which counts as a hit or a miss.
+///
+/// # Errors
+/// `WRONGTYPE`.
+#[inline]
+pub fn lookup<'d, C: Collection>(
+    context: &Context<'_>,
+    db: &'d mut Db,
+    key: Key<'_>,
+) -> Result<Option<&'d C>, CommandError> {
+    let found = db.collection(context.clock, key);
+    context.count_lookup(!matches!(found, Ok(None)));
+    Ok(found?)
+}
