@@ -5,6 +5,7 @@
 mod peers;
 mod suite;
 mod tidy;
+mod versus;
 
 use clap::{Parser, Subcommand};
 use std::path::{Path, PathBuf};
@@ -24,6 +25,15 @@ enum Task {
     Test,
     /// Check the source rules of STYLE.md that a program can check
     Tidy,
+    /// Measure beside the peers found on this machine
+    Versus(versus::Arguments),
+    /// Answer every command with 64 bytes: the trivial server of `versus lab`
+    #[command(hide = true)]
+    ReplyServer {
+        /// Loopback port to listen on
+        #[arg(long)]
+        port: u16,
+    },
 }
 
 fn main() -> ExitCode {
@@ -31,6 +41,8 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().task {
         Task::Test => suite::run(&root),
         Task::Tidy => tidy::run(&root),
+        Task::Versus(arguments) => versus::run(&root, &arguments),
+        Task::ReplyServer { port } => versus::reply_server::serve(port).map(|()| true),
     };
     match outcome {
         Ok(true) => ExitCode::SUCCESS,

@@ -6,3 +6,4 @@ pub mod fake_server;
 pub mod oracle;
 pub mod peer;
 pub mod reply;
+pub mod script;
