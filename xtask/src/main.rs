@@ -2,6 +2,7 @@
 //! `cargo xtask tidy` only the source rules. `cargo xtask help` lists them all.
 #![forbid(unsafe_code)]
 
+mod compatibility;
 mod peers;
 mod suite;
 mod tidy;
@@ -25,6 +26,12 @@ enum Task {
     Test,
     /// Check the source rules of STYLE.md that a program can check
     Tidy,
+    /// Write COMPATIBILITY.md from what the built server answers
+    Compatibility {
+        /// Only say whether it is up to date
+        #[arg(long)]
+        check: bool,
+    },
     /// Measure beside the peers found on this machine
     Versus(versus::Arguments),
     /// Answer every command with 64 bytes: the trivial server of `versus lab`
@@ -41,6 +48,7 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().task {
         Task::Test => suite::run(&root),
         Task::Tidy => tidy::run(&root),
+        Task::Compatibility { check } => compatibility::run(&root, check),
         Task::Versus(arguments) => versus::run(&root, &arguments),
         Task::ReplyServer { port } => versus::reply_server::serve(port).map(|()| true),
     };

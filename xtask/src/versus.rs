@@ -9,6 +9,7 @@ pub mod reply_server;
 mod series;
 mod store;
 
+use crate::peers;
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use machine::Pinning;
@@ -84,10 +85,10 @@ impl Bench {
             let arguments = words.iter().map(|word| word.to_string()).collect();
             found.push(("redline", redline.clone(), arguments));
         }
-        if let Some(program) = crate::peers::redis_server() {
+        if let Some(program) = peers::redis_server() {
             found.push(("redis", program, quiet.clone()));
         }
-        if let Some(program) = crate::peers::valkey_server(&self.root) {
+        if let Some(program) = peers::valkey_server(&self.root) {
             found.push(("valkey", program, quiet));
         }
         let mut servers = Vec::new();
@@ -147,8 +148,7 @@ fn redline_binary(root: &Path, no_build: bool) -> Result<Option<PathBuf>> {
             bail!("redline does not build");
         }
     }
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from);
-    let binary = target.join("release/redline");
+    let binary = peers::built(root, "release");
     if !binary.is_file() {
         eprintln!("left out: redline: {} does not exist", binary.display());
         return Ok(None);
