@@ -106,6 +106,26 @@ impl Zset {
         Self::default()
     }
 
+    /// An empty set for `count` members to come, the first of `name_bytes`: not compact from the
+    /// start if these are beyond the limits, whatever becomes of them, as in Redis from 7.2.
+    #[must_use]
+    pub fn with_expected(count: usize, name_bytes: usize, limits: &Limits) -> Self {
+        let mut set = Self::default();
+        if name_bytes > limits.zset_max_listpack_value {
+            set.index();
+        }
+        set.expect_members(count, limits);
+        set
+    }
+
+    /// Says that `count` members are about to be given to [`Zset::add`]: as in Redis from 7.2, the
+    /// set leaves the compact encoding if these alone are too many for it.
+    pub fn expect_members(&mut self, count: usize, limits: &Limits) {
+        if count > limits.zset_max_listpack_entries {
+            self.index();
+        }
+    }
+
     /// Number of members.
     #[must_use]
     pub fn len(&self) -> usize {

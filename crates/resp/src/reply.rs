@@ -134,6 +134,30 @@ impl<'a> Reply<'a> {
         self.out.bytes.extend_from_slice(b"\r\n");
     }
 
+    /// A binary-safe string of at most 99 bytes, which `write` appends: for texts that are made on
+    /// the spot, without a buffer of their own.
+    #[inline]
+    pub fn bulk_written(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        const HEADER: &[u8; 5] = b"$00\r\n";
+        let bytes = &mut self.out.bytes;
+        let start = bytes.len();
+        bytes.extend_from_slice(HEADER);
+        let text = bytes.len();
+        write(bytes);
+        let len = bytes.len() - text;
+        debug_assert!(len < 100, "{len} bytes need a longer header");
+        let ones = b'0' + (len % 10) as u8;
+        if len < 10 {
+            bytes[start + 1] = ones;
+            bytes.copy_within(start + 3.., start + 2);
+            bytes.pop();
+        } else {
+            bytes[start + 1] = b'0' + (len / 10) as u8;
+            bytes[start + 2] = ones;
+        }
+        bytes.extend_from_slice(b"\r\n");
+    }
+
     /// An integer in the form of a bulk string, as GET replies for a counter.
     #[inline]
     pub fn bulk_integer(&mut self, value: i64) {
@@ -214,7 +238,7 @@ impl<'a> Reply<'a> {
     /// A floating point number, in the form of [`text::float::push`].
     pub fn double(&mut self, value: f64) {
         match self.protocol {
-            Protocol::Resp2 => self.bulk(&text::float::format(value)),
+            Protocol::Resp2 => self.bulk_written(|bytes| text::float::push(bytes, value)),
             Protocol::Resp3 => {
                 self.out.bytes.push(b',');
                 text::float::push(&mut self.out.bytes, value);
@@ -339,6 +363,10 @@ mod tests {
             pair("", "|1\r\n")
         );
         assert_eq!(both(|r| r.double(0.5)), pair("$3\r\n0.5\r\n", ",0.5\r\n"));
+        for text in ["", "1", "123456789", "1234567890", &"x".repeat(99)] {
+            let written = same(&format!("${}\r\n{text}\r\n", text.len()));
+            assert_eq!(both(|r| r.bulk_written(|out| out.extend(text.bytes()))), written);
+        }
         assert_eq!(both(|r| r.double(f64::INFINITY)), pair("$3\r\ninf\r\n", ",inf\r\n"));
         assert_eq!(both(|r| r.boolean(true)), pair(":1\r\n", "#t\r\n"));
         assert_eq!(both(|r| r.boolean(false)), pair(":0\r\n", "#f\r\n"));

@@ -3,10 +3,18 @@
 pub mod hash;
 pub mod list;
 pub mod set;
+pub mod stream;
 pub mod string;
+pub mod zset;
 
 use crate::command::Command;
 
 /// The families, in the order in which `COMMAND` lists them.
-pub const FAMILIES: &[&[Command]] =
-    &[string::COMMANDS, list::COMMANDS, hash::COMMANDS, set::COMMANDS];
+pub const FAMILIES: &[&[Command]] = &[
+    string::COMMANDS,
+    list::COMMANDS,
+    hash::COMMANDS,
+    set::COMMANDS,
+    zset::COMMANDS,
+    stream::COMMANDS,
+];

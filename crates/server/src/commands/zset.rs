@@ -1,0 +1,313 @@
+//! Sorted sets: adding, removing and popping members, and what is asked of single ones.
+
+use engine::listpack;
+use engine::zset::{AddFlags, AddOutcome, Zset};
+use engine::{Db, Key};
+use resp::args::Args;
+use resp::reply::{Protocol, Reply};
+use smallvec::SmallVec;
+
+use crate::arguments::{count, float, is_word};
+use crate::command::{Command, Doc, Flags, Handler, KeyHandler, KeySpec, Outcome};
+use crate::context::Context;
+use crate::effects::Effect;
+use crate::elements;
+use crate::error::{CommandError, SYNTAX};
+
+const NX_AND_XX: CommandError =
+    CommandError::fixed("ERR XX and NX options at the same time are not compatible");
+const GT_LT_AND_NX: CommandError =
+    CommandError::fixed("ERR GT, LT, and/or NX options at the same time are not compatible");
+const INCR_OF_MANY: CommandError =
+    CommandError::fixed("ERR INCR option supports a single increment-element pair");
+const SCORE_NOT_A_NUMBER: CommandError =
+    CommandError::fixed("ERR resulting score is not a number (NaN)");
+
+/// Scores of one `ZADD` kept on the stack; more go to the heap.
+const SCORES_INLINE: usize = 16;
+
+/// The options of `ZADD`, read.
+struct AddOptions {
+    flags: AddFlags,
+    /// `CH`: the reply counts updates too.
+    counts_updates: bool,
+    /// Index of the first score.
+    first_pair: usize,
+}
+
+impl AddOptions {
+    /// Reads the options behind the key, in the order of Redis's checks.
+    fn read(args: Args<'_>, mut flags: AddFlags) -> Result<AddOptions, CommandError> {
+        let mut counts_updates = false;
+        let mut first_pair = 2;
+        for argument in args.skip(2).iter() {
+            match argument {
+                word if is_word(word, "nx") => flags.nx = true,
+                word if is_word(word, "xx") => flags.xx = true,
+                word if is_word(word, "gt") => flags.gt = true,
+                word if is_word(word, "lt") => flags.lt = true,
+                word if is_word(word, "ch") => counts_updates = true,
+                word if is_word(word, "incr") => flags.incr = true,
+                _ => break,
+            }
+            first_pair += 1;
+        }
+        let arguments = args.len() - first_pair;
+        if arguments == 0 || !arguments.is_multiple_of(2) {
+            return Err(SYNTAX);
+        }
+        if flags.nx && flags.xx {
+            return Err(NX_AND_XX);
+        }
+        if ((flags.gt || flags.lt) && flags.nx) || (flags.gt && flags.lt) {
+            return Err(GT_LT_AND_NX);
+        }
+        if flags.incr && arguments > 2 {
+            return Err(INCR_OF_MANY);
+        }
+        Ok(AddOptions { flags, counts_updates, first_pair })
+    }
+}
+
+fn zadd(
+    context: &mut Context<'_>,
+    db: &mut Db,
+    key: Key<'_>,
+    args: Args<'_>,
+    reply: &mut Reply<'_>,
+) -> Outcome {
+    add(context, db, key, args, reply, AddFlags::default())
+}
+
+/// `ZINCRBY` is `ZADD … INCR` to Redis, which takes the other options here too.
+fn zincrby(
+    context: &mut Context<'_>,
+    db: &mut Db,
+    key: Key<'_>,
+    args: Args<'_>,
+    reply: &mut Reply<'_>,
+) -> Outcome {
+    add(context, db, key, args, reply, AddFlags { incr: true, ..AddFlags::default() })
+}
+
+fn add(
+    context: &mut Context<'_>,
+    db: &mut Db,
+    key: Key<'_>,
+    args: Args<'_>,
+    reply: &mut Reply<'_>,
+    flags: AddFlags,
+) -> Outcome {
+    let AddOptions { flags, counts_updates, first_pair } = AddOptions::read(args, flags)?;
+    let pairs = args.skip(first_pair);
+    // All scores are read before anything is added.
+    let scores: SmallVec<[f64; SCORES_INLINE]> =
+        pairs.iter().step_by(2).map(float).collect::<Result<_, _>>()?;
+    let limits = context.limits();
+    let zset = match db.collection_mut::<Zset>(context.clock, key)? {
+        Some(zset) => {
+            zset.expect_members(scores.len(), limits);
+            zset
+        }
+        None if flags.xx => {
+            if flags.incr {
+                reply.null()
+            } else {
+                reply.count(0)
+            }
+            return Ok(Effect::NONE);
+        }
+        None => {
+            let name_bytes = pairs.at(1).len();
+            db.collection_or_insert(context.clock, key, || {
+                Zset::with_expected(scores.len(), name_bytes, limits)
+            })?
+        }
+    };
+    let (mut added, mut updated, mut last_score) = (0, 0, None);
+    for (&score, name) in scores.iter().zip(pairs.iter().skip(1).step_by(2)) {
+        last_score = match zset.add(name, score, flags, limits) {
+            AddOutcome::Added(score) => {
+                added += 1;
+                Some(score)
+            }
+            AddOutcome::Updated(score) => {
+                updated += 1;
+                Some(score)
+            }
+            AddOutcome::Unchanged(score) => Some(score),
+            AddOutcome::Rejected => None,
+            // Only a single increment of a member that is there comes here: nothing was changed.
+            AddOutcome::NotANumber => return Err(SCORE_NOT_A_NUMBER),
+        };
+    }
+    match last_score {
+        _ if !flags.incr => reply.count(if counts_updates { added + updated } else { added }),
+        Some(score) => reply.double(score),
+        None => reply.null(),
+    }
+    Ok(Effect::changed(added + updated))
+}
+
+fn zpopmin(
+    context: &mut Context<'_>,
+    db: &mut Db,
+    key: Key<'_>,
+    args: Args<'_>,
+    reply: &mut Reply<'_>,
+) -> Outcome {
+    pop(context, db, key, args, reply, false)
+}
+
+fn zpopmax(
+    context: &mut Context<'_>,
+    db: &mut Db,
+    key: Key<'_>,
+    args: Args<'_>,
+    reply: &mut Reply<'_>,
+) -> Outcome {
+    pop(context, db, key, args, reply, true)
+}
+
+fn pop(
+    context: &mut Context<'_>,
+    db: &mut Db,
+    key: Key<'_>,
+    args: Args<'_>,
+    reply: &mut Reply<'_>,
+    greatest: bool,
+) -> Outcome {
+    if args.len() > 3 {
+        return Err(SYNTAX);
+    }
+    let wanted = args.get(2).map(count).transpose()?;
+    let Some(zset) = db.collection_mut::<Zset>(context.clock, key)? else {
+        reply.array(0);
+        return Ok(Effect::NONE);
+    };
+    let len = zset.len();
+    let popped = wanted.unwrap_or(1).min(len);
+    // One pair stands alone, more are nested, in RESP3 only.
+    let shape = if wanted.is_some() { Shape::pairs(reply) } else { Shape::Flat };
+    shape.begin(reply, popped);
+    if popped == len {
+        for (name, score) in zset.iter(0..len, greatest) {
+            shape.pair(reply, name, score);
+        }
+        context.discard(db.remove(context.clock, key));
+    } else {
+        zset.pop(popped, greatest, |name, score| shape.pair(reply, name, score));
+    }
+    Ok(Effect::changed(popped))
+}
+
+/// How members are laid out in a reply.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    /// Without their scores.
+    Names,
+    /// Member, score, member, score, …
+    Flat,
+    /// An array of two for each.
+    Nested,
+}
+
+impl Shape {
+    /// Members with scores, as the protocol of `reply` has them.
+    fn pairs(reply: &Reply<'_>) -> Shape {
+        if reply.protocol() == Protocol::Resp3 { Shape::Nested } else { Shape::Flat }
+    }
+
+    /// Writes the header for `members` members.
+    fn begin(self, reply: &mut Reply<'_>, members: usize) {
+        reply.array(if self == Shape::Flat { 2 * members } else { members });
+    }
+
+    /// Writes one member.
+    #[inline]
+    fn pair(self, reply: &mut Reply<'_>, name: listpack::Entry<'_>, score: f64) {
+        if self == Shape::Nested {
+            reply.array(2);
+        }
+        elements::bulk(reply, name);
+        if self != Shape::Names {
+            reply.double(score);
+        }
+    }
+}
+
+const WRITE_FAST: Flags = Flags::WRITE.union(Flags::FAST);
+const ADD: Flags = WRITE_FAST.union(Flags::DENYOOM);
+
+/// A row of this family; `doc` is syntax, summary, first version and complexity.
+const fn row(
+    name: &'static str,
+    arity: i16,
+    flags: Flags,
+    doc: [&'static str; 4],
+    handler: KeyHandler,
+) -> Command {
+    let [syntax, summary, since, complexity] = doc;
+    Command {
+        name,
+        arity,
+        flags,
+        keys: KeySpec::FIRST,
+        categories: &["sortedset"],
+        doc: Doc { syntax, summary, since, group: "sorted-set", complexity },
+        handler: Handler::Key(handler),
+        subcommands: &[],
+    }
+}
+
+/// The family's commands on single members, and popping.
+pub const COMMANDS: &[Command] = &[
+    row(
+        "zadd",
+        -4,
+        ADD,
+        [
+            "key [NX | XX] [GT | LT] [CH] [INCR] score member [score member ...]",
+            "Adds members to a sorted set, or gives members new scores.",
+            "1.2.0",
+            "O(log(N)) for each member, N being the size of the sorted set",
+        ],
+        zadd,
+    ),
+    row(
+        "zincrby",
+        4,
+        ADD,
+        [
+            "key increment member",
+            "Adds to the score of a member, which is made if it is not there.",
+            "1.2.0",
+            "O(log(N))",
+        ],
+        zincrby,
+    ),
+    row(
+        "zpopmin",
+        -2,
+        WRITE_FAST,
+        [
+            "key [count]",
+            "Takes out the members with the least scores.",
+            "5.0.0",
+            "O(log(N)*M) for M members taken out",
+        ],
+        zpopmin,
+    ),
+    row(
+        "zpopmax",
+        -2,
+        WRITE_FAST,
+        [
+            "key [count]",
+            "Takes out the members with the greatest scores.",
+            "5.0.0",
+            "O(log(N)*M) for M members taken out",
+        ],
+        zpopmax,
+    ),
+];
