@@ -414,6 +414,14 @@ impl Db {
         Ok(len)
     }
 
+    /// The number at `key`, for changing in place, if the string there is kept as one.
+    #[inline]
+    pub fn int_mut(&mut self, clock: Clock, key: Key<'_>) -> Option<&mut i64> {
+        let entry = self.live(clock, key)?;
+        entry.touch(clock.access_s());
+        entry.int_mut()
+    }
+
     /// Puts a number in the place of the string at `key`, whose expiry stays.
     pub fn set_int(&mut self, clock: Clock, key: Key<'_>, number: i64) {
         if let Some(entry) = self.live(clock, key)

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use engine::{Db, Key, Keyspace, ShardSet};
 use resp::args::Args;
 use resp::reply::Reply;
+use smallvec::SmallVec;
 
 use crate::context::Context;
 use crate::effects::Effect;
@@ -39,16 +40,44 @@ impl Handler {
     pub const CONTAINER: Handler = Handler::Connection(refuse_bare_container);
 }
 
-/// The locked shards of a command with several keys.
+/// The keys of a command that works on several, with their shards locked.
 pub struct Locked<'a> {
     shards: ShardSet<'a>,
     db_index: usize,
+    keys: SmallVec<[Key<'a>; 16]>,
 }
 
 impl<'a> Locked<'a> {
-    /// Shards as locked by [`Keyspace::lock_many`], for database `db_index`.
-    pub fn new(shards: ShardSet<'a>, db_index: usize) -> Locked<'a> {
-        Locked { shards, db_index }
+    /// Locks the shards of `keys`, for database `db_index`, and asks for the memory that looking
+    /// them up will need: first all buckets, then all entries.
+    pub fn new(
+        keyspace: &'a Keyspace,
+        db_index: usize,
+        keys: SmallVec<[Key<'a>; 16]>,
+    ) -> Locked<'a> {
+        let shards = keyspace.lock_many(keys.iter().map(|key| key.hash));
+        let mut locked = Locked { shards, db_index, keys };
+        if locked.keys.len() > 1 {
+            for place in 0..locked.keys.len() {
+                let key = locked.keys[place];
+                locked.db(key).prefetch_bucket(key.hash);
+            }
+            for place in 0..locked.keys.len() {
+                let key = locked.keys[place];
+                locked.db(key).prefetch_entry(key.hash);
+            }
+        }
+        locked
+    }
+
+    /// How many keys the command names, repeated ones as often as they stand there.
+    pub fn key_count(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// The key that stands at `place` among the command's keys, from 0; it is hashed already.
+    pub fn key(&self, place: usize) -> Key<'a> {
+        self.keys[place]
     }
 
     /// The database that holds `key`, one of the command's keys.

@@ -8,7 +8,6 @@ use resp::args::Args;
 use resp::output::OutputBuffer;
 use resp::reply::Reply;
 use resp::request::ProtocolError;
-use smallvec::SmallVec;
 
 use crate::client::{Client, ReplyMode};
 use crate::command::{Command, Flags, Handler, Locked, Outcome};
@@ -118,12 +117,8 @@ fn call(
             Ok(effect)
         }
         Handler::Keys(handler) => {
-            let hashes: SmallVec<[u64; 16]> = command
-                .keys
-                .indexes(args.len())
-                .map(|index| Key::new(args.at(index)).hash)
-                .collect();
-            let mut locked = Locked::new(keyspace.lock_many(hashes.into_iter()), db_index);
+            let keys = command.keys.indexes(args.len()).map(|index| Key::new(args.at(index)));
+            let mut locked = Locked::new(keyspace, db_index, keys.collect());
             let effect = handler(context, &mut locked, args, reply)?;
             effects::apply(context, effect);
             Ok(effect)
