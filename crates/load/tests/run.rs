@@ -187,7 +187,8 @@ fn a_server_that_dies_leaves_what_was_measured() {
         failure.error
     );
     let partial = failure.partial.unwrap();
-    assert!((400..=500).contains(&partial.requests), "{}", partial.requests);
+    // The other connections may get a few more answers while it dies.
+    assert!((400..=600).contains(&partial.requests), "{}", partial.requests);
     assert!(partial.duration_ns < 10_000_000_000);
 }
 
@@ -348,4 +349,30 @@ fn one_question_gets_its_reply() {
     let server = FakeServer::start(|_| Answer::Reply(b"-NOPERM no\r\n".to_vec()));
     let reply = load::connect::ask(&Target::tcp("127.0.0.1", server.port()), &["CONFIG"]).unwrap();
     assert_eq!(reply, b"-NOPERM no\r\n");
+}
+
+#[test]
+fn unix_sockets_carry_load_too() {
+    use std::io::{Read, Write};
+
+    let path = std::env::temp_dir().join(format!("load-run-{}.sock", std::process::id()));
+    let listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut chunk = [0; 4096];
+        while let Ok(count @ 1..) = stream.read(&mut chunk) {
+            let commands = chunk[..count].iter().filter(|byte| **byte == b'*').count();
+            stream.write_all(&OK.repeat(commands)).unwrap();
+        }
+    });
+    let plan = Plan {
+        targets: vec![Target::unix(path.to_str().unwrap())],
+        connections: 1,
+        stop: requests(100),
+        ..Plan::default()
+    };
+    let step = carry_out(&plan);
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(step.unwrap().requests, 100);
+    server.join().unwrap();
 }
