@@ -4,6 +4,8 @@
 //! their buckets and entries asked for before the first is needed, so that the waits for memory
 //! overlap; then the commands run one after the other.
 
+use std::sync::atomic::Ordering;
+
 use resp::args::{Args, Span};
 use resp::output::OutputBuffer;
 use resp::request::{Limits, Parsed, ProtocolError, RequestParser};
@@ -81,6 +83,7 @@ pub fn run(
         let parsed = fill(server, scratch, &mut state.parser, &limits, &input[consumed..]);
         prefetch(server, scratch, client.db_index);
         let start = clock();
+        client.shared.last_active_ms.store(start.now_ms, Ordering::Relaxed);
         for queued in &scratch.queue {
             let spans = &scratch.spans[queued.spans.0..queued.spans.1];
             let bytes = if queued.is_unquoted {
@@ -103,6 +106,8 @@ pub fn run(
                 return (input.len(), Pause::Closes);
             }
             if output.len_bytes() > OUTPUT_PAUSE_BYTES {
+                // The parser has looked beyond this command, where the next run begins anew.
+                state.parser = RequestParser::new();
                 return (consumed + queued.end, Pause::NeedsWrite);
             }
         }

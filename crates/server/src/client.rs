@@ -8,6 +8,9 @@ use std::time::Instant;
 use parking_lot::Mutex;
 use resp::reply::Protocol;
 
+use crate::server::clock;
+use crate::stats::Counter;
+
 /// What `CLIENT REPLY` has chosen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum ReplyMode {
@@ -56,16 +59,22 @@ pub struct ClientInfo {
     pub labels: Mutex<Labels>,
     /// The database chosen.
     pub db_index: AtomicUsize,
-    /// Milliseconds from `connected_at` to the last command.
-    pub last_command_ms: AtomicU64,
-    /// The index of the last command's row, 0 for none, else one more than its place.
+    /// When the client last sent something, in Unix milliseconds.
+    pub last_active_ms: AtomicU64,
+    /// The last command's row, as [`Command::address`] numbers it; 0 for none, or an unknown one.
+    ///
+    /// [`Command::address`]: crate::command::Command::address
     pub last_command: AtomicUsize,
     /// Bytes of input not yet executed.
     pub query_bytes: AtomicUsize,
-    /// Bytes of memory for replies.
+    /// Bytes of replies that the client has not taken yet.
     pub output_bytes: AtomicUsize,
+    /// Bytes received.
+    pub input_bytes: Counter,
+    /// Bytes sent.
+    pub sent_bytes: Counter,
     /// Commands executed.
-    pub commands: AtomicU64,
+    pub commands: Counter,
     /// 2 or 3.
     pub protocol: AtomicUsize,
     /// `CLIENT NO-EVICT`.
@@ -105,11 +114,13 @@ impl ClientInfo {
             worker_index,
             labels: Mutex::default(),
             db_index: AtomicUsize::new(0),
-            last_command_ms: AtomicU64::new(0),
+            last_active_ms: AtomicU64::new(clock().now_ms),
             last_command: AtomicUsize::new(0),
             query_bytes: AtomicUsize::new(0),
             output_bytes: AtomicUsize::new(0),
-            commands: AtomicU64::new(0),
+            input_bytes: Counter::default(),
+            sent_bytes: Counter::default(),
+            commands: Counter::default(),
             protocol: AtomicUsize::new(2),
             no_evict: AtomicBool::new(false),
             no_touch: AtomicBool::new(false),
@@ -123,6 +134,21 @@ impl ClientInfo {
             Some(address) => address.to_string(),
             None => format!("{}:0", self.local_address),
         }
+    }
+
+    /// The server's address as Redis prints it.
+    pub fn local_address_text(&self) -> String {
+        match self.address {
+            Some(_) => self.local_address.clone(),
+            None => format!("{}:0", self.local_address),
+        }
+    }
+
+    /// Forgets what the client chose, as `RESET` does; the library's labels stay.
+    pub fn reset(&self) {
+        self.labels.lock().name.clear();
+        self.no_evict.store(false, Ordering::Relaxed);
+        self.no_touch.store(false, Ordering::Relaxed);
     }
 
     /// Ends the connection from another thread: its pending read and write fail.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use engine::Clock;
 use parking_lot::Mutex;
 
 use crate::client::ClientInfo;
@@ -45,6 +46,17 @@ impl Clients {
     /// All clients as they are now, oldest first.
     pub fn list(&self) -> Vec<Arc<ClientInfo>> {
         self.by_id.lock().values().cloned().collect()
+    }
+
+    /// Ends the connections that have been silent for more than `timeout_s` seconds.
+    pub fn disconnect_idle(&self, clock: Clock, timeout_s: u32) {
+        let timeout_ms = u64::from(timeout_s) * 1000;
+        for client in self.list() {
+            let last_active_ms = client.last_active_ms.load(Ordering::Relaxed);
+            if clock.now_ms.saturating_sub(last_active_ms) > timeout_ms {
+                client.disconnect();
+            }
+        }
     }
 
     /// Counts a connection refused because of `maxclients`.

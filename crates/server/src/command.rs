@@ -221,6 +221,11 @@ pub struct Doc {
 }
 
 impl Command {
+    /// A number that stands for this row, which lives as long as the program; never 0.
+    pub fn address(&'static self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
     /// Whether a call with this many arguments, the name included, has too few or too many.
     pub fn refuses_arity(&self, argument_count: usize) -> bool {
         let wanted = self.arity.unsigned_abs() as usize;

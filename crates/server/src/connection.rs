@@ -25,7 +25,7 @@ use rustix::net::RecvFlags;
 use crate::batch::{self, Input, Pause};
 use crate::client::{Client, ClientInfo};
 use crate::listener::Stream;
-use crate::server::Server;
+use crate::server::{Server, clock};
 use crate::worker::Local;
 
 /// Memory for replies that a connection may keep while it waits for input.
@@ -72,6 +72,7 @@ impl Connection<'_> {
     async fn run(&mut self, stream: &mut Stream, reader: &mut Reader) -> io::Result<()> {
         while let Some(buffer) = reader.read(stream, self.local).await? {
             self.local.borrow().worker.stats.input_bytes.add(buffer.len() as u64);
+            self.client.shared.input_bytes.add(buffer.len() as u64);
             let mut pause = if self.pending.is_empty() {
                 let (consumed, pause) = self.execute(&buffer);
                 self.pending.extend_from_slice(&buffer[consumed..]);
@@ -136,22 +137,36 @@ impl Connection<'_> {
         self.client.shared.query_bytes.store(self.pending.len(), Ordering::Relaxed);
     }
 
-    /// Sends all output.
+    /// Sends all output. A client that does not take it holds this up, and with it the execution of
+    /// what it sent: it costs no more memory than one pause's output, however much it asks for.
     async fn write(&mut self, stream: &mut Stream) -> io::Result<()> {
         if self.output.is_empty() {
             return Ok(());
         }
-        self.local.borrow().worker.stats.output_bytes.add(self.output.len_bytes() as u64);
-        if let Some(bytes) = self.output.take_contiguous() {
+        let length = self.output.len_bytes();
+        self.client.shared.output_bytes.store(length, Ordering::Relaxed);
+        let result = if let Some(bytes) = self.output.take_contiguous() {
             let BufResult(result, bytes) = stream.write_all(bytes).await;
             self.output.restore(bytes);
-            return result;
+            result
+        } else {
+            let output = Rc::new(std::mem::take(&mut self.output));
+            let count = output.chunks().count();
+            let chunks: Vec<Chunk> =
+                (0..count).map(|index| Chunk { output: Rc::clone(&output), index }).collect();
+            stream.write_vectored_all(chunks).await.0
+        };
+        result?;
+        let worker = &self.local.borrow().worker;
+        worker.stats.output_bytes.add(length as u64);
+        let shared = &self.client.shared;
+        shared.sent_bytes.add(length as u64);
+        shared.output_bytes.store(0, Ordering::Relaxed);
+        if worker.settings.timeout_s != 0 {
+            // Taking a long reply is no idleness.
+            shared.last_active_ms.store(clock().now_ms, Ordering::Relaxed);
         }
-        let output = Rc::new(std::mem::take(&mut self.output));
-        let count = output.chunks().count();
-        let chunks: Vec<Chunk> =
-            (0..count).map(|index| Chunk { output: Rc::clone(&output), index }).collect();
-        stream.write_vectored_all(chunks).await.0
+        Ok(())
     }
 }
 

@@ -45,6 +45,7 @@ pub fn execute(
         worker.stats.errors.add(1);
         Reply::new(output, client.protocol).error(error.text().as_bytes());
     }
+    client.shared.commands.add(1);
     match client.reply_mode {
         ReplyMode::On => {}
         ReplyMode::Off => output.truncate(mark),
@@ -76,11 +77,13 @@ fn gates(
     args: Args<'_>,
 ) -> Result<&'static Command, CommandError> {
     // The command exists, and where it is a container, its subcommand does.
-    let command = found.ok_or_else(|| unknown_command(args))?;
-    let command = match args.get(1) {
-        Some(name) if !command.subcommands.is_empty() => subcommand(command, name)?,
-        _ => command,
-    };
+    let known = found.ok_or_else(|| unknown_command(args)).and_then(|command| match args.get(1) {
+        Some(name) if !command.subcommands.is_empty() => subcommand(command, name),
+        _ => Ok(command),
+    });
+    let address = known.as_ref().map_or(0, |command| command.address());
+    client.shared.last_command.store(address, Ordering::Relaxed);
+    let command = known?;
     // The number of arguments fits.
     if command.refuses_arity(args.len()) {
         return Err(CommandError::wrong_arity(command.name));

@@ -13,6 +13,9 @@ use crate::commands;
 use crate::settings::Settings;
 use crate::stats::WorkerStats;
 
+/// The version of Redis that clients may take this server for; they switch features on by it.
+pub const REDIS_VERSION: &str = "8.0.0";
+
 /// One server.
 pub struct Server {
     /// The data.

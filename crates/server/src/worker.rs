@@ -141,7 +141,8 @@ async fn run(server: Arc<Server>, index: usize, inbox: Receiver<Accepted>) {
     }
 }
 
-/// The worker's share of what must be done though nobody asks: expiring keys, watching memory.
+/// The worker's share of what must be done though nobody asks: expiring keys, watching memory, ending
+/// idle connections.
 async fn background(server: Arc<Server>, index: usize) {
     loop {
         let settings = server.settings();
@@ -153,6 +154,9 @@ async fn background(server: Arc<Server>, index: usize) {
             let limit = settings.memory_bytes_max;
             let is_over = limit != 0 && crate::memory::used_bytes() > limit;
             server.is_out_of_memory.store(is_over, Ordering::Relaxed);
+            if settings.timeout_s != 0 {
+                server.clients.disconnect_idle(clock(), settings.timeout_s);
+            }
         }
     }
 }

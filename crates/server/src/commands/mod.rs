@@ -1,7 +1,11 @@
 //! All commands, one file a family; each family's table stands at the bottom of its file.
 
+pub mod client;
+pub mod client_line;
+pub mod connection;
 pub mod hash;
 pub mod list;
+pub mod server;
 pub mod set;
 pub mod stream;
 pub mod string;
@@ -17,4 +21,7 @@ pub const FAMILIES: &[&[Command]] = &[
     set::COMMANDS,
     zset::COMMANDS,
     stream::COMMANDS,
+    connection::COMMANDS,
+    client::COMMANDS,
+    server::COMMANDS,
 ];
