@@ -4,6 +4,7 @@ pub mod client;
 pub mod client_line;
 pub mod connection;
 pub mod hash;
+pub mod keys;
 pub mod list;
 pub mod server;
 pub mod set;
@@ -15,6 +16,7 @@ use crate::command::Command;
 
 /// The families, in the order in which `COMMAND` lists them.
 pub const FAMILIES: &[&[Command]] = &[
+    keys::COMMANDS,
     string::COMMANDS,
     list::COMMANDS,
     hash::COMMANDS,
