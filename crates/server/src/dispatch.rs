@@ -13,7 +13,7 @@ use crate::client::{Client, ReplyMode};
 use crate::command::{Command, Flags, Handler, Locked, Outcome};
 use crate::context::{Context, Worker};
 use crate::effects;
-use crate::error::{CommandError, NO_AUTH};
+use crate::error::{CommandError, NO_AUTH, c_string};
 use crate::server::Server;
 
 /// Bytes of arguments that the error for an unknown command quotes.
@@ -43,7 +43,7 @@ pub fn execute(
     });
     if let Err(error) = result {
         worker.stats.errors.add(1);
-        Reply::new(output, client.protocol).error(error.text().as_bytes());
+        Reply::new(output, client.protocol).error(error.text());
     }
     client.shared.commands.add(1);
     match client.reply_mode {
@@ -145,24 +145,30 @@ fn subcommand(container: &'static Command, name: &[u8]) -> Result<&'static Comma
         name.eq_ignore_ascii_case(own.as_bytes())
     };
     container.subcommands.iter().find(matches).ok_or_else(|| {
-        let quoted =
-            String::from_utf8_lossy(&name[..name.len().min(QUOTED_BYTES_MAX)]).into_owned();
         let container = container.name.to_ascii_uppercase();
-        CommandError::new(format!("ERR unknown subcommand '{quoted}'. Try {container} HELP."))
+        let after = format!("'. Try {container} HELP.");
+        CommandError::quoting("ERR unknown subcommand '", quoted(name, QUOTED_BYTES_MAX), &after)
     })
 }
 
 fn unknown_command(args: Args<'_>) -> CommandError {
-    let name = args.at(0);
-    let mut quoted = String::new();
+    let mut text = quoted(args.at(0), QUOTED_BYTES_MAX).to_vec();
+    text.extend_from_slice(b"', with args beginning with: ");
+    let before = text.len();
     for argument in args.iter().skip(1) {
-        if quoted.len() >= QUOTED_BYTES_MAX {
+        let room = QUOTED_BYTES_MAX.saturating_sub(text.len() - before);
+        if room == 0 {
             break;
         }
-        let room = QUOTED_BYTES_MAX - quoted.len();
-        let shown = String::from_utf8_lossy(&argument[..argument.len().min(room)]);
-        quoted.push_str(&format!("'{shown}' "));
+        text.push(b'\'');
+        text.extend_from_slice(quoted(argument, room));
+        text.extend_from_slice(b"' ");
     }
-    let name = String::from_utf8_lossy(&name[..name.len().min(QUOTED_BYTES_MAX)]);
-    CommandError::new(format!("ERR unknown command '{name}', with args beginning with: {quoted}"))
+    CommandError::quoting("ERR unknown command '", &text, "")
+}
+
+/// What an error repeats of an argument.
+fn quoted(argument: &[u8], bytes_max: usize) -> &[u8] {
+    let printed = c_string(argument);
+    &printed[..printed.len().min(bytes_max)]
 }

@@ -6,7 +6,7 @@ use engine::WrongType;
 
 /// Why a command was refused. Its text begins with the code word that clients switch on.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct CommandError(Cow<'static, str>);
+pub struct CommandError(Cow<'static, [u8]>);
 
 /// The key holds another type.
 pub const WRONG_TYPE: CommandError =
@@ -45,16 +45,22 @@ pub const INVALID_CURSOR: CommandError = CommandError::fixed("ERR invalid cursor
 impl CommandError {
     /// An error whose text is always the same; it begins with the code word.
     pub const fn fixed(text: &'static str) -> CommandError {
-        CommandError(Cow::Borrowed(text))
+        CommandError(Cow::Borrowed(text.as_bytes()))
     }
 
     /// An error whose text is made for the occasion; it begins with the code word.
     pub fn new(text: impl Into<String>) -> CommandError {
-        CommandError(Cow::Owned(text.into()))
+        CommandError(Cow::Owned(text.into().into_bytes()))
     }
 
-    /// The text, from the code word on.
-    pub fn text(&self) -> &str {
+    /// An error that repeats an argument: `before`, the argument as [`c_string`], `after`.
+    pub fn quoting(before: &str, argument: &[u8], after: &str) -> CommandError {
+        let text = [before.as_bytes(), c_string(argument), after.as_bytes()].concat();
+        CommandError(Cow::Owned(text))
+    }
+
+    /// The text, from the code word on; an argument that it repeats need not be UTF-8.
+    pub fn text(&self) -> &[u8] {
         &self.0
     }
 
@@ -67,6 +73,11 @@ impl CommandError {
     pub fn invalid_expire(command: &str) -> CommandError {
         CommandError::new(format!("ERR invalid expire time in '{command}' command"))
     }
+}
+
+/// What C prints of an argument: the bytes before its first zero byte.
+pub fn c_string(argument: &[u8]) -> &[u8] {
+    argument.split(|byte| *byte == 0).next().unwrap_or_default()
 }
 
 impl From<WrongType> for CommandError {

@@ -156,10 +156,7 @@ impl Conditions {
                 _ if is_word(word, "XX") => &mut wanted.when_some,
                 _ if is_word(word, "GT") => &mut wanted.when_later,
                 _ if is_word(word, "LT") => &mut wanted.when_earlier,
-                _ => {
-                    let word = String::from_utf8_lossy(word);
-                    return Err(CommandError::new(format!("ERR Unsupported option {word}")));
-                }
+                _ => return Err(CommandError::quoting("ERR Unsupported option ", word, "")),
             };
             *place = true;
         }

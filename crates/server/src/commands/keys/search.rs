@@ -89,10 +89,8 @@ impl<'a> Wish<'a> {
 fn kind_named(name: &[u8]) -> Result<Kind, CommandError> {
     const KINDS: [Kind; 6] =
         [Kind::String, Kind::List, Kind::Set, Kind::Zset, Kind::Hash, Kind::Stream];
-    KINDS.into_iter().find(|kind| is_word(name, kind.name())).ok_or_else(|| {
-        let name = String::from_utf8_lossy(name);
-        CommandError::new(format!("ERR unknown type name '{name}'"))
-    })
+    let unknown = || CommandError::quoting("ERR unknown type name '", name, "'");
+    KINDS.into_iter().find(|kind| is_word(name, kind.name())).ok_or_else(unknown)
 }
 
 /// `SCAN cursor [MATCH pattern] [COUNT count] [TYPE type]`
