@@ -45,6 +45,20 @@ pub enum AddError {
     TooLarge,
 }
 
+/// Why `XSETID` was refused; the messages are Redis's, without `ERR `.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SetIdError {
+    /// An entry with a greater id was deleted.
+    #[error("The ID specified in XSETID is smaller than current max_deleted_entry_id")]
+    BelowDeleted,
+    /// An entry with a greater id is there.
+    #[error("The ID specified in XSETID is smaller than the target stream top item")]
+    BelowTop,
+    /// There are more entries than were ever added.
+    #[error("The entries_added specified in XSETID is smaller than the target stream length")]
+    BelowLength,
+}
+
 /// What `XTRIM` keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
@@ -220,6 +234,36 @@ impl Stream {
         self.len -= 1;
         self.max_deleted_id = self.max_deleted_id.max(id);
         true
+    }
+
+    /// Sets the last id, and the other counters where given (`XSETID`); a `max_deleted_id` of 0-0
+    /// is none.
+    ///
+    /// # Errors
+    /// [`SetIdError`]; the stream is then as it was.
+    pub fn set_last_id(
+        &mut self,
+        id: StreamId,
+        entries_added: Option<u64>,
+        max_deleted_id: Option<StreamId>,
+    ) -> Result<(), SetIdError> {
+        if id < self.max_deleted_id {
+            return Err(SetIdError::BelowDeleted);
+        }
+        if let Some(top) = self.last_entry_id() {
+            if id < top {
+                return Err(SetIdError::BelowTop);
+            }
+            if entries_added.is_some_and(|added| added < self.len as u64) {
+                return Err(SetIdError::BelowLength);
+            }
+        }
+        self.last_id = id;
+        self.entries_added = entries_added.unwrap_or(self.entries_added);
+        if let Some(deleted) = max_deleted_id.filter(|&deleted| deleted != StreamId::MIN) {
+            self.max_deleted_id = deleted;
+        }
+        Ok(())
     }
 
     /// Removes entries from the front; the result is how many.

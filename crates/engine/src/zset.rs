@@ -150,6 +150,12 @@ impl Zset {
         }
     }
 
+    /// Whether the set is in the compact encoding.
+    #[must_use]
+    pub fn is_compact(&self) -> bool {
+        matches!(self.encoding, Encoding::Compact(_))
+    }
+
     /// Heap bytes, rounded up to the allocator's size classes. Walks the buckets of a large set.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
@@ -311,9 +317,7 @@ impl Zset {
         mut drawn: impl FnMut(Entry<'_>, f64),
     ) {
         let len = self.len();
-        if matches!(self.encoding, Encoding::Compact(_))
-            || count.saturating_mul(WALK_DRAW_RATIO) > len
-        {
+        if self.is_compact() || count.saturating_mul(WALK_DRAW_RATIO) > len {
             let mut wanted = count.min(len);
             for (rank, (name, score)) in self.iter(0..len, false).enumerate() {
                 // Knuth's selection sampling: so many wanted of so many left.

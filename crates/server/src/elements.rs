@@ -8,6 +8,11 @@ use resp::reply::Reply;
 use crate::context::Context;
 use crate::error::CommandError;
 
+/// Most elements that are drawn with repeats for one reply, which would else grow without end.
+pub const DRAWS_MAX: usize = 1 << 30;
+/// More draws than that.
+pub const TOO_MANY_DRAWS: CommandError = CommandError::fixed("ERR value is out of range");
+
 /// Answers one element as a bulk string.
 #[inline]
 pub fn bulk(reply: &mut Reply<'_>, element: Entry<'_>) {

@@ -23,6 +23,31 @@ pub fn push(out: &mut Vec<u8>, value: f64) {
     }
 }
 
+/// Appends `value` with 17 significant digits as C's `%.17g` has it, trailing zeros cut: how `ZSCAN`
+/// replies the scores of a large sorted set.
+pub fn push_17_digits(out: &mut Vec<u8>, value: f64) {
+    const DIGITS: i32 = 17;
+    if !value.is_finite() || value == 0.0 {
+        return push(out, value);
+    }
+    let text = format!("{value:.16e}");
+    let (mantissa, exponent) = text.split_once('e').expect("the format has an exponent");
+    let exponent: i32 = exponent.parse().expect("the exponent is a small number");
+    if (-4..DIGITS).contains(&exponent) {
+        let plain = format!("{value:.*}", (DIGITS - 1 - exponent) as usize);
+        out.extend_from_slice(without_trailing_zeros(&plain).as_bytes());
+    } else {
+        out.extend_from_slice(without_trailing_zeros(mantissa).as_bytes());
+        let sign = if exponent < 0 { '-' } else { '+' };
+        out.extend_from_slice(format!("e{sign}{:02}", exponent.unsigned_abs()).as_bytes());
+    }
+}
+
+/// Cuts zeros behind the point, and the point if nothing is left behind it.
+fn without_trailing_zeros(text: &str) -> &str {
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { text }
+}
+
 /// [`push`] into a new vector.
 pub fn format(value: f64) -> Vec<u8> {
     let mut out = Vec::with_capacity(MAX_LEN);
@@ -121,6 +146,29 @@ fn lax_prefix(text: &[u8]) -> Option<(f64, usize)> {
 mod tests {
     use super::{format, parse, parse_bound};
     use proptest::prelude::{ProptestConfig, any, prop_assert_eq, proptest};
+
+    #[test]
+    fn seventeen_digits_are_those_of_c() {
+        for (value, text) in [
+            (0.1, "0.10000000000000001"),
+            (1e-7, "9.9999999999999995e-08"),
+            (1e21, "1e+21"),
+            (3.0, "3"),
+            (-123_456.789, "-123456.789"),
+            (1e16, "10000000000000000"),
+            (1e17, "1e+17"),
+            (0.0001, "0.0001"),
+            (1e-5, "1.0000000000000001e-05"),
+            (1e300, "1.0000000000000001e+300"),
+            (f64::INFINITY, "inf"),
+            (f64::NEG_INFINITY, "-inf"),
+            (-0.0, "-0"),
+        ] {
+            let mut out = Vec::new();
+            super::push_17_digits(&mut out, value);
+            assert_eq!(out, text.as_bytes(), "{text}");
+        }
+    }
 
     #[test]
     fn printed_forms() {

@@ -22,6 +22,7 @@ pub const FAMILIES: &[&[Command]] = &[
     hash::COMMANDS,
     set::COMMANDS,
     zset::COMMANDS,
+    zset::range::COMMANDS,
     stream::COMMANDS,
     connection::COMMANDS,
     client::COMMANDS,

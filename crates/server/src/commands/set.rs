@@ -10,13 +10,8 @@ use crate::command::{Command, Doc, Flags, Handler, KeyHandler, KeySpec, Outcome}
 use crate::context::Context;
 use crate::effects::Effect;
 use crate::elements;
-use crate::error::{CommandError, SYNTAX};
+use crate::error::SYNTAX;
 use crate::scan::{self, ScanOptions};
-
-/// Most members that are drawn with repeats for one reply, which would else grow without end.
-const DRAWS_MAX: usize = 1 << 30;
-/// More draws than that.
-const TOO_MANY_DRAWS: CommandError = CommandError::fixed("ERR value is out of range");
 
 fn sadd(
     context: &mut Context<'_>,
@@ -195,11 +190,11 @@ fn srandmember(
         let drawn = most.min(set.len());
         reply.array(drawn);
         set.random_distinct(random, drawn, |member| elements::bulk(reply, member));
-    } else if most <= DRAWS_MAX {
+    } else if most <= elements::DRAWS_MAX {
         reply.array(most);
         set.random_repeating(random, most, |member| elements::bulk(reply, member));
     } else {
-        return Err(TOO_MANY_DRAWS);
+        return Err(elements::TOO_MANY_DRAWS);
     }
     Ok(Effect::NONE)
 }

@@ -1,4 +1,7 @@
-//! Sorted sets: adding, removing and popping members, and what is asked of single ones.
+//! Sorted sets: adding, removing and popping members, and what is asked of single ones. Commands on
+//! ranges of members are in `range`.
+
+pub mod range;
 
 use engine::listpack;
 use engine::zset::{AddFlags, AddOutcome, Zset};
@@ -7,12 +10,13 @@ use resp::args::Args;
 use resp::reply::{Protocol, Reply};
 use smallvec::SmallVec;
 
-use crate::arguments::{count, float, is_word};
+use crate::arguments::{count, float, is_word, signed_count};
 use crate::command::{Command, Doc, Flags, Handler, KeyHandler, KeySpec, Outcome};
 use crate::context::Context;
 use crate::effects::Effect;
 use crate::elements;
 use crate::error::{CommandError, SYNTAX};
+use crate::scan::{self, ScanOptions};
 
 const NX_AND_XX: CommandError =
     CommandError::fixed("ERR XX and NX options at the same time are not compatible");
@@ -25,6 +29,9 @@ const SCORE_NOT_A_NUMBER: CommandError =
 
 /// Scores of one `ZADD` kept on the stack; more go to the heap.
 const SCORES_INLINE: usize = 16;
+
+/// Most members that `ZRANDMEMBER` may be asked for with their scores, as in Redis.
+const PAIRS_MAX: usize = (i64::MAX / 2) as usize;
 
 /// The options of `ZADD`, read.
 struct AddOptions {
@@ -149,6 +156,123 @@ fn add(
     Ok(Effect::changed(added + updated))
 }
 
+fn zrem(
+    context: &mut Context<'_>,
+    db: &mut Db,
+    key: Key<'_>,
+    args: Args<'_>,
+    reply: &mut Reply<'_>,
+) -> Outcome {
+    let Some(zset) = db.collection_mut::<Zset>(context.clock, key)? else {
+        reply.count(0);
+        return Ok(Effect::NONE);
+    };
+    let removed = args.skip(2).iter().filter(|name| zset.remove(name).is_some()).count();
+    if zset.is_empty() {
+        db.remove_if_spent::<Zset>(key);
+    }
+    reply.count(removed);
+    Ok(Effect::changed(removed))
+}
+
+fn zcard(
+    context: &mut Context<'_>,
+    db: &mut Db,
+    key: Key<'_>,
+    _args: Args<'_>,
+    reply: &mut Reply<'_>,
+) -> Outcome {
+    let zset = elements::lookup::<Zset>(context, db, key)?;
+    reply.count(zset.map_or(0, Zset::len));
+    Ok(Effect::NONE)
+}
+
+fn zscore(
+    context: &mut Context<'_>,
+    db: &mut Db,
+    key: Key<'_>,
+    args: Args<'_>,
+    reply: &mut Reply<'_>,
+) -> Outcome {
+    let zset = elements::lookup::<Zset>(context, db, key)?;
+    double_or_null(reply, zset.and_then(|zset| zset.score(args.at(2))));
+    Ok(Effect::NONE)
+}
+
+fn zmscore(
+    context: &mut Context<'_>,
+    db: &mut Db,
+    key: Key<'_>,
+    args: Args<'_>,
+    reply: &mut Reply<'_>,
+) -> Outcome {
+    let zset = elements::lookup::<Zset>(context, db, key)?;
+    let names = args.skip(2);
+    reply.array(names.len());
+    for name in names.iter() {
+        double_or_null(reply, zset.and_then(|zset| zset.score(name)));
+    }
+    Ok(Effect::NONE)
+}
+
+#[inline]
+fn double_or_null(reply: &mut Reply<'_>, score: Option<f64>) {
+    match score {
+        Some(score) => reply.double(score),
+        None => reply.null(),
+    }
+}
+
+fn zrank(
+    context: &mut Context<'_>,
+    db: &mut Db,
+    key: Key<'_>,
+    args: Args<'_>,
+    reply: &mut Reply<'_>,
+) -> Outcome {
+    rank(context, db, key, args, reply, false)
+}
+
+fn zrevrank(
+    context: &mut Context<'_>,
+    db: &mut Db,
+    key: Key<'_>,
+    args: Args<'_>,
+    reply: &mut Reply<'_>,
+) -> Outcome {
+    rank(context, db, key, args, reply, true)
+}
+
+fn rank(
+    context: &mut Context<'_>,
+    db: &mut Db,
+    key: Key<'_>,
+    args: Args<'_>,
+    reply: &mut Reply<'_>,
+    reverse: bool,
+) -> Outcome {
+    if args.len() > 4 {
+        return Err(CommandError::wrong_arity(context.command.name));
+    }
+    let with_score = match args.get(3) {
+        None => false,
+        Some(word) if is_word(word, "withscore") => true,
+        Some(_) => return Err(SYNTAX),
+    };
+    let zset = elements::lookup::<Zset>(context, db, key)?;
+    match zset.and_then(|zset| zset.rank(args.at(2), reverse)) {
+        Some((rank, score)) if with_score => {
+            reply.array(2);
+            reply.count(rank);
+            reply.double(score);
+        }
+        Some((rank, _)) => reply.count(rank),
+        None if with_score => reply.null_array(),
+        None => reply.null(),
+    }
+    Ok(Effect::NONE)
+}
+
 fn zpopmin(
     context: &mut Context<'_>,
     db: &mut Db,
@@ -201,9 +325,97 @@ fn pop(
     Ok(Effect::changed(popped))
 }
 
+fn zscan(
+    context: &mut Context<'_>,
+    db: &mut Db,
+    key: Key<'_>,
+    args: Args<'_>,
+    reply: &mut Reply<'_>,
+) -> Outcome {
+    let mut cursor = scan::cursor(args.at(2))?;
+    let Some(zset) = elements::lookup::<Zset>(context, db, key)? else {
+        scan::answer_nothing(reply);
+        return Ok(Effect::NONE);
+    };
+    let options = ScanOptions::parse(args, false)?;
+    scan::answer(reply, |reply| {
+        let (mut visited, mut written) = (0, 0);
+        loop {
+            cursor = zset.scan(cursor, |name, score| {
+                visited += 1;
+                if options.admits(name) {
+                    elements::bulk(reply, name);
+                    bulk_scanned_score(reply, score, zset.is_compact());
+                    written += 2;
+                }
+            });
+            if cursor == 0 || visited >= options.count {
+                return (cursor, written);
+            }
+        }
+    });
+    Ok(Effect::NONE)
+}
+
+/// Answers a score as `ZSCAN` does: Redis prints those of a large set with 17 digits here.
+fn bulk_scanned_score(reply: &mut Reply<'_>, score: f64, is_compact: bool) {
+    reply.bulk_written(|bytes| {
+        if is_compact {
+            text::float::push(bytes, score);
+        } else {
+            text::float::push_17_digits(bytes, score);
+        }
+    });
+}
+
+fn zrandmember(
+    context: &mut Context<'_>,
+    db: &mut Db,
+    key: Key<'_>,
+    args: Args<'_>,
+    reply: &mut Reply<'_>,
+) -> Outcome {
+    let Some(argument) = args.get(2) else {
+        let zset = elements::lookup::<Zset>(context, db, key)?;
+        let drawn = zset.and_then(|zset| zset.random(&mut context.worker.random));
+        elements::bulk_or_null(reply, drawn.map(|(name, _)| name));
+        return Ok(Effect::NONE);
+    };
+    let wanted = signed_count(argument)?;
+    let with_scores = match args.get(3) {
+        None => false,
+        Some(word) if args.len() == 4 && is_word(word, "withscores") => true,
+        Some(_) => return Err(SYNTAX),
+    };
+    let most = usize::try_from(wanted.unsigned_abs()).unwrap_or(usize::MAX);
+    if with_scores && most > PAIRS_MAX {
+        return Err(elements::TOO_MANY_DRAWS);
+    }
+    let Some(zset) = elements::lookup::<Zset>(context, db, key)? else {
+        reply.array(0);
+        return Ok(Effect::NONE);
+    };
+    let random = &mut context.worker.random;
+    let shape = if with_scores { Shape::pairs(reply) } else { Shape::Names };
+    if wanted >= 0 {
+        let drawn = most.min(zset.len());
+        shape.begin(reply, drawn);
+        zset.random_distinct(drawn, random, |name, score| shape.pair(reply, name, score));
+    } else if most <= elements::DRAWS_MAX {
+        shape.begin(reply, most);
+        for _ in 0..most {
+            let (name, score) = zset.random(random).expect("a sorted set that is kept has members");
+            shape.pair(reply, name, score);
+        }
+    } else {
+        return Err(elements::TOO_MANY_DRAWS);
+    }
+    Ok(Effect::NONE)
+}
+
 /// How members are laid out in a reply.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Shape {
+pub(super) enum Shape {
     /// Without their scores.
     Names,
     /// Member, score, member, score, …
@@ -214,18 +426,18 @@ enum Shape {
 
 impl Shape {
     /// Members with scores, as the protocol of `reply` has them.
-    fn pairs(reply: &Reply<'_>) -> Shape {
+    pub(super) fn pairs(reply: &Reply<'_>) -> Shape {
         if reply.protocol() == Protocol::Resp3 { Shape::Nested } else { Shape::Flat }
     }
 
     /// Writes the header for `members` members.
-    fn begin(self, reply: &mut Reply<'_>, members: usize) {
+    pub(super) fn begin(self, reply: &mut Reply<'_>, members: usize) {
         reply.array(if self == Shape::Flat { 2 * members } else { members });
     }
 
     /// Writes one member.
     #[inline]
-    fn pair(self, reply: &mut Reply<'_>, name: listpack::Entry<'_>, score: f64) {
+    pub(super) fn pair(self, reply: &mut Reply<'_>, name: listpack::Entry<'_>, score: f64) {
         if self == Shape::Nested {
             reply.array(2);
         }
@@ -236,11 +448,12 @@ impl Shape {
     }
 }
 
-const WRITE_FAST: Flags = Flags::WRITE.union(Flags::FAST);
-const ADD: Flags = WRITE_FAST.union(Flags::DENYOOM);
+const FAST_ADD: Flags = Flags::WRITE.union(Flags::DENYOOM).union(Flags::FAST);
+const FAST_TAKE: Flags = Flags::WRITE.union(Flags::FAST);
+const FAST_READ: Flags = Flags::READONLY.union(Flags::FAST);
 
 /// A row of this family; `doc` is syntax, summary, first version and complexity.
-const fn row(
+pub(super) const fn row(
     name: &'static str,
     arity: i16,
     flags: Flags,
@@ -265,7 +478,7 @@ pub const COMMANDS: &[Command] = &[
     row(
         "zadd",
         -4,
-        ADD,
+        FAST_ADD,
         [
             "key [NX | XX] [GT | LT] [CH] [INCR] score member [score member ...]",
             "Adds members to a sorted set, or gives members new scores.",
@@ -277,37 +490,123 @@ pub const COMMANDS: &[Command] = &[
     row(
         "zincrby",
         4,
-        ADD,
+        FAST_ADD,
         [
             "key increment member",
             "Adds to the score of a member, which is made if it is not there.",
             "1.2.0",
-            "O(log(N))",
+            "O(log(N)) for N members",
         ],
         zincrby,
     ),
     row(
+        "zrem",
+        -3,
+        FAST_TAKE,
+        [
+            "key member [member ...]",
+            "Removes members from a sorted set.",
+            "1.2.0",
+            "O(M*log(N)) for M of N members",
+        ],
+        zrem,
+    ),
+    row(
+        "zcard",
+        2,
+        FAST_READ,
+        ["key", "Counts the members of a sorted set.", "1.2.0", "O(1)"],
+        zcard,
+    ),
+    row(
+        "zscore",
+        3,
+        FAST_READ,
+        ["key member", "Returns the score of a member.", "1.2.0", "O(1)"],
+        zscore,
+    ),
+    row(
+        "zmscore",
+        -3,
+        FAST_READ,
+        [
+            "key member [member ...]",
+            "Returns the scores of several members.",
+            "6.2.0",
+            "O(N) for N members asked for",
+        ],
+        zmscore,
+    ),
+    row(
+        "zrank",
+        -3,
+        FAST_READ,
+        [
+            "key member [WITHSCORE]",
+            "Returns the place of a member, counted from the least score.",
+            "2.0.0",
+            "O(log(N)) for N members",
+        ],
+        zrank,
+    ),
+    row(
+        "zrevrank",
+        -3,
+        FAST_READ,
+        [
+            "key member [WITHSCORE]",
+            "Returns the place of a member, counted from the greatest score.",
+            "2.0.0",
+            "O(log(N)) for N members",
+        ],
+        zrevrank,
+    ),
+    row(
         "zpopmin",
         -2,
-        WRITE_FAST,
+        FAST_TAKE,
         [
             "key [count]",
             "Takes out the members with the least scores.",
             "5.0.0",
-            "O(log(N)*M) for M members taken out",
+            "O(log(N)*M) for M of N members",
         ],
         zpopmin,
     ),
     row(
         "zpopmax",
         -2,
-        WRITE_FAST,
+        FAST_TAKE,
         [
             "key [count]",
             "Takes out the members with the greatest scores.",
             "5.0.0",
-            "O(log(N)*M) for M members taken out",
+            "O(log(N)*M) for M of N members",
         ],
         zpopmax,
+    ),
+    row(
+        "zrandmember",
+        -2,
+        Flags::READONLY,
+        [
+            "key [count [WITHSCORES]]",
+            "Returns members drawn at random.",
+            "6.2.0",
+            "O(N) for N members drawn",
+        ],
+        zrandmember,
+    ),
+    row(
+        "zscan",
+        -3,
+        Flags::READONLY,
+        [
+            "key cursor [MATCH pattern] [COUNT count]",
+            "Walks through the members of a sorted set step by step.",
+            "2.8.0",
+            "O(1) a step, O(N) in all for N members",
+        ],
+        zscan,
     ),
 ];
