@@ -27,7 +27,7 @@ impl LongDouble {
     /// letter case, no leading space. `None` for NaN, for values that overflow or vanish, and for
     /// texts of 5 KiB and more.
     pub fn parse(text: &[u8]) -> Option<Self> {
-        let starts_with_space = text.first().is_none_or(|byte| crate::float::is_space(*byte));
+        let starts_with_space = text.first().is_none_or(|byte| is_space(*byte));
         if starts_with_space || text.len() >= MAX_TEXT {
             return None;
         }
@@ -112,6 +112,11 @@ fn aligned((mantissa, exponent): (u64, i64), base: i64) -> Big {
     let mut big = Big::from_u64(mantissa);
     big.shift_left((exponent - base) as usize);
     big
+}
+
+/// `isspace` of the C locale.
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t'..=b'\r')
 }
 
 #[cfg(test)]
