@@ -42,7 +42,7 @@ pub fn execute(
         call(&mut context, command, hash, args, &mut reply)
     });
     if let Err(error) = result {
-        worker.stats.errors.add(1);
+        worker.stats.count_error(error.text());
         Reply::new(output, client.protocol).error(error.text());
     }
     client.shared.commands.add(1);

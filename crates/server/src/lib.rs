@@ -4,11 +4,13 @@
 //! once.
 
 pub mod arguments;
+pub mod background;
 pub mod batch;
 pub mod client;
 pub mod clients;
 pub mod command;
 pub mod commands;
+pub mod config;
 pub mod connection;
 pub mod context;
 pub mod dispatch;
@@ -17,11 +19,14 @@ pub mod elements;
 pub mod error;
 pub mod help;
 pub mod listener;
+pub mod log;
 pub mod memory;
+pub mod open_files;
 pub mod scan;
 pub mod server;
 pub mod settings;
 pub mod stats;
+pub mod system;
 pub mod worker;
 
 use std::io;
@@ -29,8 +34,10 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 pub use listener::ListenError;
-pub use server::Server;
+pub use server::{Origin, Server};
 pub use settings::Settings;
+
+use settings::LogLevel;
 
 /// Why a server did not start.
 #[derive(Debug, thiserror::Error)]
@@ -50,18 +57,29 @@ pub struct Running {
     threads: Vec<JoinHandle<()>>,
 }
 
-/// Starts a server on its own threads.
+/// Starts a server on its own threads; it is part of this program, and writes no log.
 ///
 /// # Errors
 /// An address cannot be listened on, or a worker cannot be started.
 pub fn start(settings: Settings) -> Result<Running, StartError> {
+    launch(settings, Origin::default())
+}
+
+/// Starts a server on its own threads, as `origin` describes it.
+///
+/// # Errors
+/// An address cannot be listened on, or a worker cannot be started.
+pub fn launch(mut settings: Settings, origin: Origin) -> Result<Running, StartError> {
     let worker_count = match settings.threads {
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         threads => threads,
     };
     let listeners = listener::Listeners::open(&settings)?;
     let port = listeners.port();
-    let server = Arc::new(Server::new(settings, worker_count));
+    settings.port = port.unwrap_or(settings.port);
+    let mut server = Server::new(settings, worker_count);
+    server.origin = origin;
+    let server = Arc::new(server);
     let mut running = Running { server: Arc::clone(&server), port, threads: Vec::new() };
     let mut inboxes = Vec::new();
     for index in 0..worker_count {
@@ -71,8 +89,14 @@ pub fn start(settings: Settings) -> Result<Running, StartError> {
             worker::start(Arc::clone(&server), index, inbox).map_err(StartError::Worker)?;
         running.threads.push(thread);
     }
-    let thread = listener::start(server, listeners, inboxes).map_err(StartError::Worker)?;
-    running.threads.push(thread);
+    server.log(LogLevel::Notice, "Server initialized");
+    let descriptions = listeners.descriptions();
+    let thread = listener::start(Arc::clone(&server), listeners, inboxes);
+    running.threads.push(thread.map_err(StartError::Worker)?);
+    for description in descriptions {
+        let text = format!("Ready to accept connections {description}");
+        server.log(LogLevel::Notice, &text);
+    }
     Ok(running)
 }
 

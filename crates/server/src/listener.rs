@@ -89,8 +89,10 @@ pub struct Listeners {
 #[derive(Debug, thiserror::Error)]
 #[error("could not listen on {address}: {source}")]
 pub struct ListenError {
-    /// What was asked for.
+    /// What was asked for, as it was asked for: `*:6379`, or the path of a Unix socket.
     pub address: String,
+    /// Whether it is a Unix socket.
+    pub is_unix: bool,
     /// What the system said.
     pub source: io::Error,
 }
@@ -102,36 +104,44 @@ impl Listeners {
     /// One of them cannot be opened; an address with `-` before it may lack its protocol.
     pub fn open(settings: &Settings) -> Result<Listeners, ListenError> {
         let mut tcp: Vec<TcpListener> = Vec::new();
-        // Port 0 asks the system for a free one, which all addresses are to share; the
-        // configuration means "no TCP" by it and never gets here with it.
-        for bind in &settings.bind {
-            let (host, is_optional) = match bind.strip_prefix('-') {
+        let binds = if settings.listens_on_tcp { &settings.bind[..] } else { &[] };
+        for bind in binds {
+            let (shown, is_optional) = match bind.strip_prefix('-') {
                 Some(host) => (host, true),
                 None => (bind.as_str(), false),
             };
-            let host = match host {
+            let host = match shown {
                 "*" => "0.0.0.0",
                 "::*" => "::",
                 host => host,
             };
-            let port = tcp.first().map_or(settings.port, |first| port_of(first));
+            // Port 0 asks the system for a free one, which all addresses are to share.
+            let port = tcp.first().map_or(settings.port, port_of);
             match listen_tcp(host, port, settings.tcp_backlog) {
                 Ok(listener) => tcp.push(listener),
                 Err(source) if is_optional && is_unavailable(&source) => {}
                 Err(source) => {
-                    return Err(ListenError { address: format!("{host}:{port}"), source });
+                    let address = format!("{shown}:{port}");
+                    return Err(ListenError { address, is_unix: false, source });
                 }
             }
         }
         let unix = match &settings.unix_socket {
             None => None,
             Some(path) => {
-                let listener = listen_unix(path, settings.unix_socket_mode)
-                    .map_err(|source| ListenError { address: path.clone(), source })?;
+                let listener = listen_unix(path, settings.unix_socket_mode).map_err(|source| {
+                    ListenError { address: path.clone(), is_unix: true, source }
+                })?;
                 Some((listener, path.clone()))
             }
         };
         Ok(Listeners { tcp, unix })
+    }
+
+    /// `tcp` and `unix`, as far as there is something to listen on.
+    pub fn descriptions(&self) -> Vec<&'static str> {
+        let tcp = (!self.tcp.is_empty()).then_some("tcp");
+        tcp.into_iter().chain(self.unix.as_ref().map(|_| "unix")).collect()
     }
 
     /// The TCP port, if there is one.
@@ -275,7 +285,9 @@ fn listen_unix(path: &str, mode: u32) -> io::Result<UnixListener> {
         std::fs::remove_file(path)?;
     }
     let listener = UnixListener::bind(path)?;
-    std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode))?;
+    if mode != 0 {
+        std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode))?;
+    }
     listener.set_nonblocking(true)?;
     Ok(listener)
 }

@@ -1,5 +1,6 @@
 //! The state that all workers of one server share. Two servers in one process share nothing.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -11,7 +12,7 @@ use crate::clients::Clients;
 use crate::command::CommandTable;
 use crate::commands;
 use crate::settings::Settings;
-use crate::stats::WorkerStats;
+use crate::stats::{History, Totals, WorkerStats};
 
 /// The version of Redis that clients may take this server for; they switch features on by it.
 pub const REDIS_VERSION: &str = "8.0.0";
@@ -32,11 +33,28 @@ pub struct Server {
     pub started_at: Instant,
     /// Forty random hexadecimal digits, as `run_id`.
     pub run_id: String,
-    /// More memory is in use than the settings allow; set by the workers' background round.
+    /// More memory is in use than the settings allow; set by [`Self::check_memory`].
     pub is_out_of_memory: AtomicBool,
+    /// How it was started.
+    pub origin: Origin,
+    /// What the totals were when `CONFIG RESETSTAT` was last called.
+    pub totals_before: Mutex<Totals>,
+    /// The totals of the last seconds, and peaks; the background round keeps them.
+    pub history: Mutex<History>,
+    /// Bytes that the allocator had given out when the server was made.
+    pub start_bytes: u64,
     settings: Mutex<Arc<Settings>>,
     settings_version: AtomicU64,
     stop: Stop,
+}
+
+/// How a server was started, for `INFO`, `CONFIG REWRITE` and the log.
+#[derive(Clone, Default)]
+pub struct Origin {
+    /// The configuration file, absolute.
+    pub config_file: Option<PathBuf>,
+    /// Whether the server logs; one within another program does not.
+    pub logs: bool,
 }
 
 /// Whether the server is to end, and who must hear of it.
@@ -58,6 +76,10 @@ impl Server {
             started_at: Instant::now(),
             run_id: random_hex(),
             is_out_of_memory: AtomicBool::new(false),
+            origin: Origin::default(),
+            totals_before: Mutex::default(),
+            history: Mutex::default(),
+            start_bytes: crate::memory::used_bytes(),
             settings: Mutex::new(Arc::new(settings)),
             settings_version: AtomicU64::new(1),
             stop: Stop::default(),
@@ -83,6 +105,14 @@ impl Server {
         *current = Arc::new(settings);
         self.settings_version.fetch_add(1, Ordering::Release);
         result
+    }
+
+    /// Compares the memory in use with the limit, and with its peak so far.
+    pub fn check_memory(&self) {
+        let limit = self.settings().memory_bytes_max;
+        let used = crate::memory::used_bytes();
+        self.is_out_of_memory.store(limit != 0 && used > limit, Ordering::Relaxed);
+        self.history.lock().note_used(used);
     }
 
     /// Asks the server to end: no more connections, the present ones are cut.

@@ -1,5 +1,4 @@
-//! A worker: one thread, one runtime, the connections that the acceptor gave it, and its share of
-//! the background work.
+//! A worker: one thread, one runtime, the connections that the acceptor gave it.
 
 use std::cell::RefCell;
 use std::io;
@@ -8,20 +7,19 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use async_channel::Receiver;
 use compio::driver::{DriverType, ProactorBuilder};
 use compio::runtime::Runtime;
-use engine::keyspace::SHARDS;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use crate::background;
 use crate::batch::Scratch;
 use crate::connection;
 use crate::context::Worker;
 use crate::listener::Accepted;
-use crate::server::{Server, clock};
+use crate::server::Server;
 use crate::settings::IoBackend;
 
 /// Buffers that the kernel may fill before a worker has emptied one; a connection borrows one only
@@ -29,8 +27,6 @@ use crate::settings::IoBackend;
 const READ_BUFFERS: NonZero<u16> = NonZero::new(128).expect("it is not zero");
 /// Bytes of a read buffer: a pipeline of 64 commands of 16-byte keys and 64-byte values fits twice.
 const READ_BUFFER_BYTES: usize = 16 << 10;
-/// Buckets that one round of the sweep looks at in one shard under one lock.
-const SWEEP_BUCKETS: usize = 64;
 
 /// What the tasks of one worker share; they run on one thread, one at a time.
 pub struct Local {
@@ -120,7 +116,7 @@ async fn run(server: Arc<Server>, index: usize, inbox: Receiver<Accepted>) {
         read_buffer: vec![0; READ_BUFFER_BYTES],
         settings_version: server.settings_version(),
     }));
-    compio::runtime::spawn(background(Arc::clone(&server), index)).detach();
+    compio::runtime::spawn(background::run(Arc::clone(&server), index)).detach();
     while let Ok(accepted) = inbox.recv().await {
         let adopted = match accepted.adopt(&server, index) {
             Ok(adopted) => adopted,
@@ -138,44 +134,5 @@ async fn run(server: Arc<Server>, index: usize, inbox: Receiver<Accepted>) {
             server.worker_connections[index].fetch_sub(1, Ordering::Relaxed);
         })
         .detach();
-    }
-}
-
-/// The worker's share of what must be done though nobody asks: expiring keys, watching memory, ending
-/// idle connections.
-async fn background(server: Arc<Server>, index: usize) {
-    loop {
-        let settings = server.settings();
-        compio::time::sleep(Duration::from_millis(1000 / u64::from(settings.hz.max(1)))).await;
-        if settings.active_expire {
-            sweep(&server, index);
-        }
-        if index == 0 {
-            let limit = settings.memory_bytes_max;
-            let is_over = limit != 0 && crate::memory::used_bytes() > limit;
-            server.is_out_of_memory.store(is_over, Ordering::Relaxed);
-            if settings.timeout_s != 0 {
-                server.clients.disconnect_idle(clock(), settings.timeout_s);
-            }
-        }
-    }
-}
-
-/// Removes keys whose time has come from this worker's shards, a few buckets at a time, for at most
-/// a tenth of the interval between rounds.
-fn sweep(server: &Server, index: usize) {
-    let worker_count = server.worker_stats.len();
-    let deadline = std::time::Instant::now() + Duration::from_millis(10);
-    let mut removed = Vec::new();
-    for shard in (index..SHARDS).step_by(worker_count) {
-        let Some(mut guard) = server.keyspace.try_lock(shard) else { continue };
-        for (_, db) in guard.dbs() {
-            db.sweep(clock(), SWEEP_BUCKETS, |entry| removed.push(entry));
-        }
-        drop(guard);
-        removed.clear();
-        if std::time::Instant::now() > deadline {
-            break;
-        }
     }
 }

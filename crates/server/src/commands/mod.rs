@@ -4,7 +4,6 @@ pub mod client;
 pub mod client_line;
 pub mod connection;
 pub mod hash;
-pub mod introspection;
 pub mod keys;
 pub mod list;
 pub mod server;
@@ -27,6 +26,5 @@ pub const FAMILIES: &[&[Command]] = &[
     stream::COMMANDS,
     connection::COMMANDS,
     client::COMMANDS,
-    introspection::COMMANDS,
     server::COMMANDS,
 ];
