@@ -276,6 +276,14 @@ impl Db {
         }
     }
 
+    /// The collection at `key` for commands that look into several at once: `None` too if it is of
+    /// another type. Neither notes the access nor removes a key whose time has come; look each
+    /// key up with [`Self::collection`] before.
+    pub fn view<C: Collection>(&self, clock: Clock, key: Key<'_>) -> Option<&C> {
+        let entry = self.table.find(key.hash, |entry| entry.key() == key.bytes)?;
+        if is_due(entry, clock) { None } else { C::of(entry.value()) }
+    }
+
     /// The collection at `key`, made by `create` if there is none. An empty one must not be left
     /// behind: call [`Self::remove_if_spent`] unless something was put into it.
     ///

@@ -22,6 +22,11 @@ pub struct Shard {
 }
 
 impl Shard {
+    /// The part of database `index` in this shard, if that was ever used.
+    pub fn view(&self, index: usize) -> Option<&Db> {
+        if index == 0 { Some(&self.first) } else { self.others.get(index - 1) }
+    }
+
     /// The part of database `index` in this shard.
     #[inline]
     pub fn db(&mut self, index: usize) -> &mut Db {
@@ -99,12 +104,20 @@ pub struct ShardSet<'a> {
 impl ShardSet<'_> {
     /// The database of `key`, whose shard was among those asked for.
     pub fn db(&mut self, index: usize, key: Key<'_>) -> &mut Db {
-        let shard = Keyspace::shard_of(key.hash);
-        let place = self
-            .guards
-            .binary_search_by_key(&shard, |(number, _)| *number)
-            .expect("a command locks the shards of all its keys");
+        let place = self.place(key);
         self.guards[place].1.db(index)
+    }
+
+    /// The database of `key` for looking into several at once; `None` if it was never used.
+    pub fn view(&self, index: usize, key: Key<'_>) -> Option<&Db> {
+        self.guards[self.place(key)].1.view(index)
+    }
+
+    fn place(&self, key: Key<'_>) -> usize {
+        let shard = Keyspace::shard_of(key.hash);
+        self.guards
+            .binary_search_by_key(&shard, |(number, _)| *number)
+            .expect("a command locks the shards of all its keys")
     }
 }
 

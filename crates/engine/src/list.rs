@@ -143,7 +143,17 @@ impl List {
         side: Side,
         read: impl FnOnce(Entry<'_>) -> R,
     ) -> Option<R> {
-        let value = match &mut self.encoding {
+        let value = self.pop_keeping_encoding(side, read)?;
+        self.shrink_encoding(limits);
+        Some(value)
+    }
+
+    fn pop_keeping_encoding<R>(
+        &mut self,
+        side: Side,
+        read: impl FnOnce(Entry<'_>) -> R,
+    ) -> Option<R> {
+        match &mut self.encoding {
             Encoding::Listpack(listpack) => {
                 let position = match side {
                     Side::Left => listpack.first()?,
@@ -151,10 +161,18 @@ impl List {
                 };
                 let value = read(listpack.get(position));
                 listpack.remove(position);
-                value
+                Some(value)
             }
-            Encoding::Quicklist(quicklist) => quicklist.pop(side, read)?,
-        };
+            Encoding::Quicklist(quicklist) => quicklist.pop(side, read),
+        }
+    }
+
+    /// Takes the element at one end off and adds it at another, or the same, end; the element.
+    ///
+    /// As in Redis, the encoding may change back only after both steps.
+    pub fn rotate(&mut self, limits: &Limits, from: Side, to: Side) -> Option<Vec<u8>> {
+        let value = self.pop_keeping_encoding(from, |entry| entry.to_vec())?;
+        self.push(limits, to, &value);
         self.shrink_encoding(limits);
         Some(value)
     }

@@ -76,6 +76,32 @@ impl Set {
         Self { encoding }
     }
 
+    /// An empty set in the encoding in which Redis begins an intersection that it stores, this
+    /// being the smallest of the sets.
+    #[must_use]
+    pub fn empty_intersection(&self) -> Self {
+        let encoding = match self.encoding {
+            Encoding::Intset(_) => Encoding::Intset(Intset::new()),
+            Encoding::Listpack(_) | Encoding::Table(_) => Encoding::Listpack(Listpack::new()),
+        };
+        Self { encoding }
+    }
+
+    /// Becomes an intset if all members are integers and few enough, as Redis has it with the
+    /// intersections that it stores.
+    pub fn prefer_intset(&mut self, limits: &Limits) {
+        let is_intset = matches!(self.encoding, Encoding::Intset(_));
+        if is_intset || self.len() > limits.set_max_intset_entries.min(INTSET_MAX) {
+            return;
+        }
+        let mut intset = Intset::new();
+        for member in self.iter() {
+            let Some(value) = member.as_int() else { return };
+            intset.insert(value);
+        }
+        self.encoding = Encoding::Intset(intset);
+    }
+
     /// Becomes a table if `count` members to be added are by themselves too many for the present
     /// encoding. Redis does so before it adds the first member of a command; call this first where
     /// the encoding must change exactly where Redis's does.

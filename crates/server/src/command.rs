@@ -21,6 +21,9 @@ pub type Outcome = Result<Effect, CommandError>;
 /// What runs a command on one key, whose shard is locked.
 pub type KeyHandler = fn(&mut Context<'_>, &mut Db, Key<'_>, Args<'_>, &mut Reply<'_>) -> Outcome;
 
+/// What runs a command on several keys, whose shards are locked.
+pub type KeysHandler = fn(&mut Context<'_>, &mut Locked<'_>, Args<'_>, &mut Reply<'_>) -> Outcome;
+
 /// How a command reaches its data.
 #[derive(Clone, Copy)]
 pub enum Handler {
@@ -29,7 +32,7 @@ pub enum Handler {
     /// Works on the key at `first_key`; its shard is locked.
     Key(KeyHandler),
     /// Works on all keys that the key specification names; their shards are locked together.
-    Keys(fn(&mut Context<'_>, &mut Locked<'_>, Args<'_>, &mut Reply<'_>) -> Outcome),
+    Keys(KeysHandler),
     /// Works on the whole keyspace and locks what it needs, shard by shard, itself.
     Server(fn(&mut Context<'_>, &Keyspace, Args<'_>, &mut Reply<'_>) -> Outcome),
 }
@@ -83,6 +86,11 @@ impl<'a> Locked<'a> {
     /// The database that holds `key`, one of the command's keys.
     pub fn db(&mut self, key: Key<'_>) -> &mut Db {
         self.shards.db(self.db_index, key)
+    }
+
+    /// The same database, for looking into several at once; `None` if it was never used.
+    pub fn view(&self, key: Key<'_>) -> Option<&Db> {
+        self.shards.view(self.db_index, key)
     }
 }
 

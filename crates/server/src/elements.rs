@@ -8,9 +8,9 @@ use resp::reply::Reply;
 use crate::context::Context;
 use crate::error::CommandError;
 
-/// Most elements that are drawn with repeats for one reply, which would else grow without end.
-pub const DRAWS_MAX: usize = 1 << 30;
-/// More draws than that.
+/// Most elements that are drawn with repeats for one reply.
+const REPEATS_MAX: usize = 1 << 30;
+/// More random draws than a reply can hold.
 pub const TOO_MANY_DRAWS: CommandError = CommandError::fixed("ERR value is out of range");
 
 /// Answers one element as a bulk string.
@@ -44,4 +44,19 @@ pub fn lookup<'d, C: Collection>(
     let found = db.collection(context.clock, key);
     context.count_lookup(!matches!(found, Ok(None)));
     Ok(found?)
+}
+
+/// How many elements a random draw of `wanted` answers from a collection of `len`: as many
+/// different ones as there are, or, when negative, so many with repeats.
+///
+/// # Errors
+/// `ERR value is out of range` for more repeats than a reply should hold. (Redis would fill its
+/// memory.)
+pub fn draws(wanted: i64, len: usize) -> Result<usize, CommandError> {
+    let most = usize::try_from(wanted.unsigned_abs()).unwrap_or(usize::MAX);
+    match wanted {
+        0.. => Ok(most.min(len)),
+        _ if most <= REPEATS_MAX => Ok(most),
+        _ => Err(TOO_MANY_DRAWS),
+    }
 }

@@ -249,3 +249,35 @@ fn a_long_list_takes_little_more_than_its_text() {
         assert_eq!(list.get(index).map(Entry::to_vec), Some(expected.into_bytes()));
     }
 }
+
+#[test]
+fn a_command_s_values_change_the_encoding_together() {
+    let limits = limits(-1);
+    let value = vec![b'v'; 100];
+    // 40 values are 4000 bytes of text, below 4096; with their own bytes they are more.
+    let mut together = List::new();
+    together.push_all(&limits, Side::Right, std::iter::repeat_n(value.as_slice(), 40));
+    assert_eq!((together.encoding(), together.len()), ("listpack", 40));
+    let mut single = List::new();
+    (0..40).for_each(|_| single.push(&limits, Side::Right, &value));
+    assert_eq!((single.encoding(), single.len()), ("quicklist", 40));
+    together.push_all(&limits, Side::Left, std::iter::once(value.as_slice()));
+    assert_eq!((together.encoding(), together.len()), ("quicklist", 41));
+}
+
+#[test]
+fn rotation_leaves_the_encoding_until_it_is_done() {
+    let limits = limits(4);
+    let mut list = List::new();
+    for value in [b"a", b"b", b"c", b"d", b"e"] {
+        list.push(&limits, Side::Right, value);
+    }
+    list.pop(&limits, Side::Left);
+    list.pop(&limits, Side::Left);
+    assert_eq!((list.encoding(), list.len()), ("quicklist", 3));
+    assert_eq!(list.rotate(&limits, Side::Right, Side::Left), Some(b"e".to_vec()));
+    assert_eq!(list.encoding(), "quicklist");
+    let texts: Vec<_> = list.iter().map(Entry::to_vec).collect();
+    assert_eq!(texts, [b"e", b"c", b"d"]);
+    assert_eq!(List::new().rotate(&limits, Side::Left, Side::Left), None);
+}

@@ -201,3 +201,26 @@ fn memory_is_what_the_documentation_says() {
     let per_member = set.memory_bytes() as f64 / set.len() as f64;
     assert!((28.0..31.0).contains(&per_member), "{per_member}");
 }
+
+#[test]
+fn an_intersection_begins_compact_and_ends_as_integers_if_it_can() {
+    let limits = small_limits();
+    let mut table = Set::for_members(&limits, b"a", 20);
+    assert_eq!(table.encoding(), "hashtable");
+    let mut result = table.empty_intersection();
+    assert_eq!(result.encoding(), "listpack");
+    result.add(&limits, b"2");
+    result.add(&limits, b"1");
+    result.prefer_intset(&limits);
+    assert_eq!(result.encoding(), "intset");
+    assert_eq!(result.empty_intersection().encoding(), "intset");
+    (0..17).for_each(|value: i32| {
+        table.add(&limits, value.to_string().as_bytes());
+    });
+    table.prefer_intset(&limits);
+    assert_eq!(table.encoding(), "hashtable", "too many for an intset");
+    let mut text = Set::for_members(&limits, b"a", 1);
+    text.add(&limits, b"a");
+    text.prefer_intset(&limits);
+    assert_eq!((text.encoding(), text.len()), ("listpack", 1));
+}

@@ -4,15 +4,15 @@ use engine::hash::Hash;
 use engine::listpack::Entry;
 use engine::{Db, Key};
 use resp::args::Args;
-use resp::reply::Reply;
+use resp::reply::{Protocol, Reply};
 use text::long_double::LongDouble;
 
-use crate::arguments::integer;
+use crate::arguments::{integer, is_word, signed_count};
 use crate::command::{Command, Doc, Flags, Handler, KeyHandler, KeySpec, Outcome};
 use crate::context::Context;
 use crate::effects::Effect;
 use crate::elements;
-use crate::error::{CommandError, NAN_OR_INFINITY, NOT_A_FLOAT, OVERFLOW};
+use crate::error::{CommandError, NAN_OR_INFINITY, NOT_A_FLOAT, OVERFLOW, SYNTAX};
 use crate::scan::{self, ScanOptions};
 
 /// The field holds no number that `HINCRBY` could add to.
@@ -300,6 +300,53 @@ fn hscan(
     Ok(Effect::NONE)
 }
 
+fn hrandfield(
+    context: &mut Context<'_>,
+    db: &mut Db,
+    key: Key<'_>,
+    args: Args<'_>,
+    reply: &mut Reply<'_>,
+) -> Outcome {
+    let Some(argument) = args.get(2) else {
+        let hash = elements::lookup::<Hash>(context, db, key)?;
+        let drawn = hash.and_then(|hash| hash.random(&mut context.worker.random));
+        elements::bulk_or_null(reply, drawn.map(|(field, _)| field));
+        return Ok(Effect::NONE);
+    };
+    let wanted = signed_count(argument)?;
+    let with_values = args.get(3).is_some_and(|word| is_word(word, "withvalues"));
+    if args.len() > 4 || (args.len() == 4 && !with_values) {
+        return Err(SYNTAX);
+    }
+    if with_values && wanted.unsigned_abs() > i64::MAX.unsigned_abs() / 2 {
+        return Err(elements::TOO_MANY_DRAWS);
+    }
+    let Some(hash) = elements::lookup::<Hash>(context, db, key)? else {
+        reply.array(0);
+        return Ok(Effect::NONE);
+    };
+    let drawn = elements::draws(wanted, hash.len())?;
+    // RESP3 keeps a field and its value together.
+    let is_nested = with_values && reply.protocol() == Protocol::Resp3;
+    reply.array(if with_values && !is_nested { drawn * 2 } else { drawn });
+    let visit = |field: Entry<'_>, value: Entry<'_>| {
+        if is_nested {
+            reply.array(2);
+        }
+        elements::bulk(reply, field);
+        if with_values {
+            elements::bulk(reply, value);
+        }
+    };
+    let random = &mut context.worker.random;
+    if wanted >= 0 {
+        hash.random_distinct(random, drawn, visit);
+    } else {
+        hash.random_repeating(random, drawn, visit);
+    }
+    Ok(Effect::NONE)
+}
+
 const FAST_ADD: Flags = Flags::WRITE.union(Flags::DENYOOM).union(Flags::FAST);
 const FAST_TAKE: Flags = Flags::WRITE.union(Flags::FAST);
 const FAST_READ: Flags = Flags::READONLY.union(Flags::FAST);
@@ -472,5 +519,17 @@ pub const COMMANDS: &[Command] = &[
             "O(1) a step, O(N) in all for N fields in the hash",
         ],
         hscan,
+    ),
+    row(
+        "hrandfield",
+        -2,
+        Flags::READONLY,
+        [
+            "key [count [WITHVALUES]]",
+            "Returns random fields of a hash.",
+            "6.2.0",
+            "O(N) for N fields returned",
+        ],
+        hrandfield,
     ),
 ];

@@ -3,14 +3,22 @@
 use engine::list::{List, Place, Side};
 use engine::{Db, Key};
 use resp::args::Args;
-use resp::reply::Reply;
+use resp::reply::{Aggregate, Reply};
 
-use crate::arguments::{count, integer, is_word};
-use crate::command::{Command, Doc, Flags, Handler, KeyHandler, KeySpec, Outcome};
+use crate::arguments::{Options, count, integer, is_word, signed_count};
+use crate::command::{Command, Doc, Flags, Handler, KeyHandler, KeySpec, Locked, Outcome};
 use crate::context::Context;
 use crate::effects::Effect;
 use crate::elements;
 use crate::error::{CommandError, INDEX_OUT_OF_RANGE, NO_SUCH_KEY, SYNTAX};
+
+/// `RANK 0` means nothing.
+const RANK_ZERO: CommandError = CommandError::fixed(
+    "ERR RANK can't be zero: use 1 to start from the first match, 2 from the second ... \
+     or use negative to start from the end of the list",
+);
+const COUNT_NEGATIVE: CommandError = CommandError::fixed("ERR COUNT can't be negative");
+const MAXLEN_NEGATIVE: CommandError = CommandError::fixed("ERR MAXLEN can't be negative");
 
 fn lpush(
     context: &mut Context<'_>,
@@ -263,7 +271,7 @@ fn lrem(
     args: Args<'_>,
     reply: &mut Reply<'_>,
 ) -> Outcome {
-    let most = integer(args.at(2))?;
+    let most = signed_count(args.at(2))?;
     let Some(list) = db.collection_mut::<List>(context.clock, key)? else {
         reply.integer(0);
         return Ok(Effect::NONE);
@@ -301,6 +309,132 @@ fn linsert(
     Ok(Effect::changed_if(is_inserted))
 }
 
+fn lpos(
+    context: &mut Context<'_>,
+    db: &mut Db,
+    key: Key<'_>,
+    args: Args<'_>,
+    reply: &mut Reply<'_>,
+) -> Outcome {
+    let search = Search::parse(args)?;
+    let list = elements::lookup::<List>(context, db, key)?;
+    let found = list
+        .into_iter()
+        .flat_map(|list| list.positions(args.at(2), search.rank, search.most_compared));
+    match search.wanted {
+        None => match found.into_iter().next() {
+            Some(index) => reply.count(index),
+            None => reply.null(),
+        },
+        Some(wanted) => {
+            let indexes = reply.deferred(Aggregate::Array);
+            let mut written = 0;
+            for index in found.take(wanted) {
+                reply.count(index);
+                written += 1;
+            }
+            reply.finish(indexes, written);
+        }
+    }
+    Ok(Effect::NONE)
+}
+
+/// The options of `LPOS`.
+struct Search {
+    /// Which match comes first, from the tail when negative; never 0.
+    rank: i64,
+    /// How many indexes, if an array is asked for.
+    wanted: Option<usize>,
+    /// How many elements to look at.
+    most_compared: usize,
+}
+
+impl Search {
+    fn parse(args: Args<'_>) -> Result<Search, CommandError> {
+        // Zero stands for all.
+        let most = |bytes: &[u8], refusal: CommandError| match count(bytes) {
+            Ok(0) => Ok(usize::MAX),
+            Ok(most) => Ok(most),
+            Err(_) => Err(refusal),
+        };
+        let mut search = Search { rank: 1, wanted: None, most_compared: usize::MAX };
+        let mut options = Options::new(args, 3);
+        while let Some(option) = options.next() {
+            if is_word(option, "rank") {
+                search.rank = signed_count(options.value()?)?;
+                if search.rank == 0 {
+                    return Err(RANK_ZERO);
+                }
+            } else if is_word(option, "count") {
+                search.wanted = Some(most(options.value()?, COUNT_NEGATIVE)?);
+            } else if is_word(option, "maxlen") {
+                search.most_compared = most(options.value()?, MAXLEN_NEGATIVE)?;
+            } else {
+                return Err(SYNTAX);
+            }
+        }
+        Ok(search)
+    }
+}
+
+fn lmove(
+    context: &mut Context<'_>,
+    locked: &mut Locked<'_>,
+    args: Args<'_>,
+    reply: &mut Reply<'_>,
+) -> Outcome {
+    let side = |word| match word {
+        word if is_word(word, "left") => Ok(Side::Left),
+        word if is_word(word, "right") => Ok(Side::Right),
+        _ => Err(SYNTAX),
+    };
+    let (from, to) = (side(args.at(3))?, side(args.at(4))?);
+    move_element(context, locked, reply, from, to)
+}
+
+fn rpoplpush(
+    context: &mut Context<'_>,
+    locked: &mut Locked<'_>,
+    _args: Args<'_>,
+    reply: &mut Reply<'_>,
+) -> Outcome {
+    move_element(context, locked, reply, Side::Right, Side::Left)
+}
+
+/// Moves an element from an end of the list at the first key to an end of that at the second.
+fn move_element(
+    context: &mut Context<'_>,
+    locked: &mut Locked<'_>,
+    reply: &mut Reply<'_>,
+    from: Side,
+    to: Side,
+) -> Outcome {
+    let (source, target) = (locked.key(0), locked.key(1));
+    let (clock, limits) = (context.clock, context.limits());
+    if locked.db(source).collection::<List>(clock, source)?.is_none() {
+        reply.null();
+        return Ok(Effect::NONE);
+    }
+    locked.db(target).collection::<List>(clock, target)?;
+    let db = locked.db(source);
+    let list = db.collection_mut::<List>(clock, source)?.expect("it was there");
+    let moved = if source.bytes == target.bytes {
+        list.rotate(limits, from, to)
+    } else {
+        list.pop(limits, from)
+    };
+    let element = moved.expect("no list is empty");
+    if source.bytes != target.bytes {
+        if list.is_empty() {
+            db.remove_if_spent::<List>(source);
+        }
+        let target_list = locked.db(target).collection_or_insert(clock, target, List::new)?;
+        target_list.push(limits, to, &element);
+    }
+    reply.bulk(&element);
+    Ok(Effect::changed(1))
+}
+
 const FAST_ADD: Flags = Flags::WRITE.union(Flags::DENYOOM).union(Flags::FAST);
 const ADD: Flags = Flags::WRITE.union(Flags::DENYOOM);
 const FAST_TAKE: Flags = Flags::WRITE.union(Flags::FAST);
@@ -315,17 +449,22 @@ const fn row(
     about: [&'static str; 4],
     handler: KeyHandler,
 ) -> Command {
+    row_on(KeySpec::FIRST, name, arity, flags, about, Handler::Key(handler))
+}
+
+/// A row with its keys elsewhere.
+const fn row_on(
+    keys: KeySpec,
+    name: &'static str,
+    arity: i16,
+    flags: Flags,
+    about: [&'static str; 4],
+    handler: Handler,
+) -> Command {
     let [syntax, summary, since, complexity] = about;
-    Command {
-        name,
-        arity,
-        flags,
-        keys: KeySpec::FIRST,
-        categories: &["list"],
-        doc: Doc { syntax, summary, since, group: "list", complexity },
-        handler: Handler::Key(handler),
-        subcommands: &[],
-    }
+    let doc = Doc { syntax, summary, since, group: "list", complexity };
+    let categories = &["list"];
+    Command { name, arity, flags, keys, categories, doc, handler, subcommands: &[] }
 }
 
 /// The list family.
@@ -464,5 +603,43 @@ pub const COMMANDS: &[Command] = &[
             "O(N) for N elements up to the pivot",
         ],
         linsert,
+    ),
+    row(
+        "lpos",
+        -3,
+        Flags::READONLY,
+        [
+            "key element [RANK rank] [COUNT num-matches] [MAXLEN len]",
+            "Returns the indexes of elements of a list that equal a value.",
+            "6.0.6",
+            "O(N) for N elements in the list, or as many as MAXLEN allows",
+        ],
+        lpos,
+    ),
+    row_on(
+        KeySpec::FIRST_TWO,
+        "lmove",
+        5,
+        ADD,
+        [
+            "source destination <LEFT | RIGHT> <LEFT | RIGHT>",
+            "Moves an element from an end of a list to an end of another, or of the same.",
+            "6.2.0",
+            "O(1)",
+        ],
+        Handler::Keys(lmove),
+    ),
+    row_on(
+        KeySpec::FIRST_TWO,
+        "rpoplpush",
+        3,
+        ADD,
+        [
+            "source destination",
+            "Moves the last element of a list to the head of another, or of the same.",
+            "1.2.0",
+            "O(1)",
+        ],
+        Handler::Keys(rpoplpush),
     ),
 ];

@@ -8,6 +8,7 @@ pub mod keys;
 pub mod list;
 pub mod server;
 pub mod set;
+pub mod set_operations;
 pub mod stream;
 pub mod string;
 pub mod zset;
@@ -21,6 +22,7 @@ pub const FAMILIES: &[&[Command]] = &[
     list::COMMANDS,
     hash::COMMANDS,
     set::COMMANDS,
+    set_operations::COMMANDS,
     zset::COMMANDS,
     zset::range::COMMANDS,
     stream::COMMANDS,

@@ -184,17 +184,13 @@ fn srandmember(
         reply.array(0);
         return Ok(Effect::NONE);
     };
+    let drawn = elements::draws(wanted, set.len())?;
+    reply.array(drawn);
     let random = &mut context.worker.random;
-    let most = usize::try_from(wanted.unsigned_abs()).unwrap_or(usize::MAX);
     if wanted >= 0 {
-        let drawn = most.min(set.len());
-        reply.array(drawn);
         set.random_distinct(random, drawn, |member| elements::bulk(reply, member));
-    } else if most <= elements::DRAWS_MAX {
-        reply.array(most);
-        set.random_repeating(random, most, |member| elements::bulk(reply, member));
     } else {
-        return Err(elements::TOO_MANY_DRAWS);
+        set.random_repeating(random, drawn, |member| elements::bulk(reply, member));
     }
     Ok(Effect::NONE)
 }

@@ -395,20 +395,17 @@ fn zrandmember(
         reply.array(0);
         return Ok(Effect::NONE);
     };
+    let drawn = elements::draws(wanted, zset.len())?;
     let random = &mut context.worker.random;
     let shape = if with_scores { Shape::pairs(reply) } else { Shape::Names };
+    shape.begin(reply, drawn);
     if wanted >= 0 {
-        let drawn = most.min(zset.len());
-        shape.begin(reply, drawn);
         zset.random_distinct(drawn, random, |name, score| shape.pair(reply, name, score));
-    } else if most <= elements::DRAWS_MAX {
-        shape.begin(reply, most);
-        for _ in 0..most {
+    } else {
+        for _ in 0..drawn {
             let (name, score) = zset.random(random).expect("a sorted set that is kept has members");
             shape.pair(reply, name, score);
         }
-    } else {
-        return Err(elements::TOO_MANY_DRAWS);
     }
     Ok(Effect::NONE)
 }
