@@ -1,4 +1,6 @@
 //! Tests of the whole: the built binary beside the real programs.
 
+mod keys;
 mod oracle;
 mod store;
+mod strings;

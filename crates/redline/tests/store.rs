@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use testkit::peer::Peer;
+use testkit::script::check;
 
 /// The built binary.
 pub const BINARY: &str = env!("CARGO_BIN_EXE_redline");
@@ -10,4 +11,13 @@ pub const BINARY: &str = env!("CARGO_BIN_EXE_redline");
 pub fn start() -> Peer {
     let arguments = ["server", "--threads", "2"];
     Peer::start(Path::new(BINARY), &arguments).expect("the store starts")
+}
+
+/// Plays `script` to the store, and to Valkey where it is found, so that the script is known to say
+/// what a real server says.
+pub fn check_beside_valkey(script: &str) {
+    check(start().address, script);
+    if let Some(real) = Peer::valkey() {
+        check(real.address, script);
+    }
 }

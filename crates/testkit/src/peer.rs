@@ -127,8 +127,19 @@ fn is_loading(reply: &Value) -> bool {
 }
 
 /// Arguments for a Redis or Valkey server that keeps nothing on disk.
-pub const QUIET_SERVER: [&str; 8] =
-    ["--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--enable-debug-command", "yes"];
+pub const QUIET_SERVER: [&str; 10] = [
+    "--bind",
+    "127.0.0.1",
+    "--save",
+    "",
+    "--appendonly",
+    "no",
+    "--enable-debug-command",
+    "yes",
+    // Not the name under which some other server may have left a snapshot in the same directory.
+    "--dbfilename",
+    "redline-peer-never-saves.rdb",
+];
 
 /// The program named by `variable`, else `name` on `PATH`.
 pub fn find(name: &str, variable: &str) -> Option<PathBuf> {

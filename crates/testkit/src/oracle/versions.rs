@@ -96,7 +96,7 @@ const KNOWN: [Known; 19] = [
     // Valkey 9.1 cuts a list index to 32 bits.
     known_of_valkey("LSET", always, "OK", "(error) ERR index out of range", Verdict::Parted),
     // Valkey 9.1 reads a client name up to its first zero byte.
-    known_of_valkey("CLIENT", has_zero_byte, "OK", "(error) ERR Client names", Verdict::Same),
+    known_of_valkey("CLIENT", has_zero_byte, "OK", "(error) ERR Client names", Verdict::Parted),
     // Valkey 9.1 counts a negative offset from the other end of the range; in Redis it leaves nothing.
     known_of_valkey("", has_negative_offset, "", "", Verdict::Parted),
 ];

@@ -219,9 +219,10 @@ fn tell_expiry(
         Some(None) => NO_EXPIRY,
         Some(Some(expiry_ms)) => {
             let base_ms = if scale.is_absolute { 0 } else { context.clock.now_ms };
-            let in_ms = expiry_ms.saturating_sub(base_ms) as i64;
-            // Rounded to the nearest unit.
-            in_ms.saturating_add(scale.unit_ms / 2) / scale.unit_ms
+            let unit_ms = scale.unit_ms as u64;
+            // Rounded to the nearest unit; the sum of the largest time and half a unit fits.
+            let in_units = (expiry_ms.saturating_sub(base_ms) + unit_ms / 2) / unit_ms;
+            in_units as i64
         }
     });
     Ok(Effect::NONE)
