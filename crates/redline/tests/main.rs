@@ -2,5 +2,7 @@
 
 mod keys;
 mod oracle;
+mod sorted_sets;
 mod store;
+mod streams;
 mod strings;
