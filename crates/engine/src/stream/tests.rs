@@ -229,6 +229,25 @@ fn apply(stream: &mut Stream, model: &mut Model, step: &Step, limits: &Limits) {
     }
 }
 
+#[test]
+fn the_last_id_is_set_above_what_there_is_and_was() {
+    let limits = Limits::default();
+    let mut stream = Stream::new();
+    let fields = pairs(&[("f", "v")]);
+    for ms in [3, 5] {
+        stream.add(explicit(ms, 0), 0, borrowed(&fields), &limits).expect("ids rise");
+    }
+    let id = |ms| StreamId::new(ms, 0);
+    assert_eq!(stream.set_last_id(id(4), None, None), Err(SetIdError::BelowTop));
+    assert_eq!(stream.set_last_id(id(6), Some(1), None), Err(SetIdError::BelowLength));
+    assert!(stream.delete(id(5)));
+    assert_eq!(stream.set_last_id(id(4), None, None), Err(SetIdError::BelowDeleted));
+    assert_eq!(stream.set_last_id(id(7), None, Some(StreamId::MIN)), Ok(()));
+    assert_eq!((stream.last_id(), stream.max_deleted_id()), (id(7), id(5)));
+    assert_eq!(stream.set_last_id(id(8), Some(9), Some(id(8))), Ok(()));
+    assert_eq!((stream.entries_added(), stream.max_deleted_id()), (9, id(8)));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 

@@ -326,6 +326,20 @@ fn check_ranges(
     }
 }
 
+#[test]
+fn what_is_expected_decides_the_encoding() {
+    let limits = limits(3);
+    assert!(Zset::with_expected(3, 64, &limits).is_compact());
+    assert!(!Zset::with_expected(4, 1, &limits).is_compact());
+    assert!(!Zset::with_expected(1, 65, &limits).is_compact());
+    let mut set = set_of(&[("a", 1.0)], &limits);
+    set.expect_members(3, &limits);
+    assert!(set.is_compact());
+    set.expect_members(4, &limits);
+    assert!(!set.is_compact());
+    assert_eq!(set.score(b"a"), Some(1.0));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
