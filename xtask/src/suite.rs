@@ -7,6 +7,7 @@ mod needs;
 use crate::tidy;
 use anyhow::{Context, Result};
 use needs::Needs;
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -20,6 +21,8 @@ struct Tally {
     ignored: u64,
     /// Names of the failed steps and tests, in order.
     failures: Vec<String>,
+    /// What tests said that they left out, each once.
+    skipped: BTreeSet<String>,
 }
 
 impl Tally {
@@ -42,6 +45,8 @@ impl Tally {
             && let Some(name) = name.strip_suffix(" ... FAILED")
         {
             self.failures.push(name.to_string());
+        } else if let Some(what) = line.strip_prefix("SKIPPED") {
+            self.skipped.insert(what.trim_start_matches([',', ':', ' ']).to_string());
         }
     }
 }
@@ -99,7 +104,7 @@ fn cargo(root: &Path, name: &str, arguments: &[&str]) -> Result<bool> {
 fn run_tests(root: &Path, needs: &Needs, tally: &mut Tally) -> Result<()> {
     announce("tests");
     let mut child = Command::new(env!("CARGO"))
-        .args(["test", "--workspace", "--no-fail-fast"])
+        .args(["test", "--workspace", "--no-fail-fast", "--", "--show-output"])
         .current_dir(root)
         .envs(needs.environment())
         .stdout(Stdio::piped())
@@ -130,6 +135,9 @@ fn print_summary(needs: &Needs, tally: &Tally, started: Instant) {
     for (what, consequence) in &needs.missing_optional {
         println!("skipped  {what} not found: {consequence}");
     }
+    for what in &tally.skipped {
+        println!("SKIPPED  by tests: {what}");
+    }
     for name in &tally.failures {
         println!("FAILED   {name}");
     }
@@ -155,8 +163,11 @@ mod tests {
         tally.line("test a::b ... FAILED");
         tally.line("test result: FAILED. 4 passed; 1 failed; 0 ignored; 0 measured");
         tally.line("test a::c ... ok");
+        tally.line("SKIPPED: no redis-cli on PATH");
+        tally.line("SKIPPED: no redis-cli on PATH");
         tally.step("clippy", true);
         assert_eq!((tally.passed, tally.failed, tally.ignored), (17, 1, 1));
         assert_eq!(tally.failures, ["a::b"]);
+        assert_eq!(tally.skipped.len(), 1);
     }
 }
