@@ -1,5 +1,7 @@
 //! Tests of the whole: the built binary beside the real programs.
 
+mod bad_input;
+mod drop_in;
 mod keys;
 mod oracle;
 mod sorted_sets;

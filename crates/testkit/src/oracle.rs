@@ -96,7 +96,7 @@ pub fn run(
     let mut seen = BTreeSet::new();
     let mut random = Random::new(effort.seed);
     for round in 0..effort.commands.div_ceil(ROUND_COMMANDS) {
-        let setting = Setting { resp3: round % 2 == 1, small: round % 4 >= 2 };
+        let setting = Setting { resp3: round % 2 == 1, small: pair.adjustable && round % 4 >= 2 };
         let steps = generate::steps(family, &rows, &mut random, ROUND_COMMANDS);
         report.asked += steps.len();
         let Some(found) = pair.first_difference(setting, &steps)? else { continue };

@@ -89,6 +89,8 @@ pub struct Pair {
     /// Which of `FOREIGN` both servers can set, and which inspections both can make.
     foreign: Vec<&'static str>,
     uninspected: BTreeSet<&'static str>,
+    /// Whether the limits of compact encodings can be set on both.
+    pub adjustable: bool,
 }
 
 /// Without these a server cannot be asked anything.
@@ -105,7 +107,10 @@ impl Pair {
         let reference = Reference::of(&mut theirs)?;
         let ours = Client::connect(ours)?;
         let (foreign, uninspected) = (Vec::new(), BTreeSet::new());
-        let mut pair = Pair { theirs, ours, reference, addresses, foreign, uninspected };
+        let adjustable = false;
+        let mut pair =
+            Pair { theirs, ours, reference, addresses, foreign, uninspected, adjustable };
+        pair.adjustable = !pair.only_theirs("CONFIG")?;
         for command in FOREIGN {
             let name = command.split(' ').next().expect("a command has a name");
             if !pair.only_theirs(name)? {
@@ -199,7 +204,8 @@ impl Pair {
         for client in [&mut self.theirs, &mut self.ours] {
             client.command(&["HELLO", if setting.resp3 { "3" } else { "2" }])?;
             client.command(&["FLUSHALL"])?;
-            for (name, small, normal) in SMALL_LIMITS {
+            let limits = if self.adjustable { &SMALL_LIMITS[..] } else { &[] };
+            for (name, small, normal) in limits {
                 // Older servers lack some of these; what matters shows in the replies.
                 client.command(&[
                     "CONFIG",
@@ -243,18 +249,36 @@ impl Pair {
         }
     }
 
-    /// Takes from both what either has popped at random.
+    /// Takes from both what either has popped at random. Popping many may leave a set built anew, in
+    /// an encoding that depends on what was left, so both build theirs anew.
     fn forget(&mut self, step: &Step, theirs: &Value, ours: &Value) -> io::Result<()> {
-        let mut command = vec![b"SREM".to_vec(), step.arguments[1].clone()];
+        let key = step.arguments[1].clone();
+        let mut removal = vec![b"SREM".to_vec(), key.clone()];
         for popped in [theirs, ours] {
             let one = std::slice::from_ref(popped);
             let members = popped.as_items().unwrap_or(one).iter();
-            command.extend(members.filter_map(|member| member.as_text()).map(<[u8]>::to_vec));
+            removal.extend(members.filter_map(|member| member.as_text()).map(<[u8]>::to_vec));
         }
-        if command.len() > 2 {
-            self.theirs.command(&command)?;
-            self.ours.command(&command)?;
+        if removal.len() == 2 {
+            return Ok(());
         }
+        self.both(&removal)?;
+        if step.arguments.len() > 2 {
+            let left = self.theirs.command(&[b"SMEMBERS".as_slice(), &key])?;
+            let mut members: Vec<&[u8]> =
+                left.as_items().unwrap_or_default().iter().filter_map(Value::as_text).collect();
+            members.sort_unstable();
+            self.both(&[b"DEL".to_vec(), key.clone()])?;
+            for member in members {
+                self.both(&[b"SADD".to_vec(), key.clone(), member.to_vec()])?;
+            }
+        }
+        Ok(())
+    }
+
+    fn both(&mut self, command: &[Vec<u8>]) -> io::Result<()> {
+        self.theirs.command(command)?;
+        self.ours.command(command)?;
         Ok(())
     }
 
