@@ -9,7 +9,7 @@ pub const BINARY: &str = env!("CARGO_BIN_EXE_redline");
 
 /// Starts `redline server` on a free loopback port with two workers, so that sharing is tested too.
 pub fn start() -> Peer {
-    let arguments = ["server", "--threads", "2"];
+    let arguments = ["server", "--bind", "127.0.0.1", "--threads", "2"];
     Peer::start(Path::new(BINARY), &arguments).expect("the store starts")
 }
 
