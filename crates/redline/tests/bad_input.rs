@@ -86,28 +86,6 @@ fn bad_requests_are_answered_as_redis_does() {
 }
 
 #[test]
-fn connections_that_come_and_go_leave_nothing_behind() {
-    let store = store::start();
-    let mut witness = store.client();
-    for number in 0..3000 {
-        let mut stream = TcpStream::connect(store.address).expect("the store takes connections");
-        if number % 3 == 0 {
-            stream.write_all(b"*2\r\n$3\r\nGE").expect("it is open");
-        }
-    }
-    let deadline = std::time::Instant::now() + Duration::from_secs(10);
-    loop {
-        let info = witness.command(&["INFO", "clients"]).expect("no other client is lost");
-        let connected = info.info_field("connected_clients");
-        if connected.as_deref() == Some("1") {
-            return;
-        }
-        assert!(std::time::Instant::now() < deadline, "{connected:?} clients are left");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
-#[test]
 fn keys_and_values_may_be_any_bytes() {
     let store = store::start();
     let mut client = store.client();

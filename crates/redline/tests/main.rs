@@ -1,7 +1,6 @@
 //! Tests of the whole: the built binary beside the real programs.
 
 mod bad_input;
-mod drop_in;
 mod keys;
 mod oracle;
 mod sorted_sets;
