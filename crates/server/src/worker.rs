@@ -13,6 +13,7 @@ use compio::driver::{DriverType, ProactorBuilder};
 use compio::runtime::Runtime;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
+use resp::output::OutputBuffer;
 
 use crate::background;
 use crate::batch::Scratch;
@@ -34,6 +35,8 @@ pub struct Local {
     pub worker: Worker,
     /// Memory lent to each batch.
     pub scratch: Scratch,
+    /// Memory lent to each connection for the replies to one batch.
+    pub output: OutputBuffer,
     /// Memory lent to each read under readiness polling.
     pub read_buffer: Vec<u8>,
     /// The version of the worker's settings.
@@ -113,6 +116,7 @@ async fn run(server: Arc<Server>, index: usize, inbox: Receiver<Accepted>) {
             discarded: Vec::new(),
         },
         scratch: Scratch::default(),
+        output: OutputBuffer::new(),
         read_buffer: vec![0; READ_BUFFER_BYTES],
         settings_version: server.settings_version(),
     }));
