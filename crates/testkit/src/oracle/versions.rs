@@ -68,7 +68,7 @@ const WEIGHT_MESSAGE: &str = "(error) ERR weight value is not a float";
 const FLOAT_MESSAGE: &str = "(error) ERR value is not a valid float";
 
 /// Each group has its reason above it.
-const KNOWN: [Known; 19] = [
+const KNOWN: [Known; 22] = [
     // Options are checked before the key is looked up, since 7.2.
     known_of_70("GETEX", "", "(error) ERR", Verdict::Same),
     // The smallest integer has no counterpart above zero, and is refused since 7.2.
@@ -93,6 +93,11 @@ const KNOWN: [Known; 19] = [
     known_of_70("OBJECT", "\"listpack\"", "", Verdict::Same),
     // Valkey embeds strings of up to 64 bytes with their key; Redis stays at 44.
     known_of_valkey("OBJECT", always, "\"embstr\"", "\"raw\"", Verdict::Same),
+    // ZADD leaves the compact encoding for any long member among its arguments in Valkey 9.1, added or
+    // not, in Redis for one that it adds; and ZSCAN prints the scores of a large set with 17 digits.
+    known_of_valkey("OBJECT", always, "\"skiplist\"", "\"listpack\"", Verdict::Same),
+    known_of_valkey("ZSCAN", always, "1)", "1)", Verdict::Same),
+    known_of_valkey("ZSCAN", always, " 1)", " 1)", Verdict::Same),
     // Valkey 9.1 cuts a list index to 32 bits.
     known_of_valkey("LSET", always, "OK", "(error) ERR index out of range", Verdict::Parted),
     // Valkey 9.1 reads a client name up to its first zero byte.
@@ -173,11 +178,11 @@ fn same_numbers(theirs: &Value, ours: &Value, same: fn(&[u8], &[u8]) -> bool) ->
 }
 
 /// Redis 7.0 prints scores with 17 digits, newer ones with the fewest that read back as the same
-/// number.
+/// number, which may still be longer for being with an exponent.
 fn is_longer_form(theirs: &[u8], ours: &[u8]) -> bool {
     let number = |text: &[u8]| std::str::from_utf8(text).ok()?.parse::<f64>().ok();
-    let longer = theirs.len() > 16 && ours.len() < theirs.len();
-    is_other_zero(theirs, ours) || (longer && number(theirs) == number(ours))
+    let is_long = theirs.len() > 16;
+    is_other_zero(theirs, ours) || (is_long && number(theirs) == number(ours))
 }
 
 /// A compact sorted set of an older server keeps a score of minus zero as zero.
@@ -202,6 +207,7 @@ mod tests {
             known(reference, &step, &bulk(theirs), &bulk(ours)).is_some()
         };
         assert!(judge(Reference::Redis70, "0.10000000000000001", "0.1"));
+        assert!(judge(Reference::Redis70, "100000.12345678901", "1.00000123456789e+5"));
         assert!(!judge(Reference::Redis70, "0.1", "0.10000000000000001"));
         assert!(!judge(Reference::Redis70, "0.10000000000000002", "0.1"));
         assert!(!judge(Reference::Valkey, "0.10000000000000001", "0.1"));
