@@ -2,7 +2,7 @@
 //!
 //! The name under which the program was called chooses first, so that a link named `redis-server`
 //! behaves as that program; else the first argument does.
-
+#![forbid(unsafe_code)]
 #![forbid(unsafe_code)]
 
 mod applets;
@@ -59,7 +59,7 @@ enum Choice {
 /// Reads the name of the program and its arguments, without that name.
 fn choose(program: &OsStr, mut arguments: Vec<OsString>) -> Choice {
     let link = Path::new(program).file_name().and_then(OsStr::to_str).unwrap_or_default();
-    if let Some(applet) = APPLETS.iter().find(|applet| applet.links.contains(&link)) {
+    if let Some(applet) = applet_named(link) {
         return Choice::Run { applet, program: link.to_owned(), arguments };
     }
     if arguments.is_empty() {
@@ -71,11 +71,14 @@ fn choose(program: &OsStr, mut arguments: Vec<OsString>) -> Choice {
         "--version" | "-V" | "-v" => return Choice::Version,
         _ => {}
     }
-    let matches = |applet: &&Applet| applet.name == first || applet.links.contains(&first.as_str());
-    match APPLETS.iter().find(matches) {
+    match applet_named(&first) {
         Some(applet) => Choice::Run { applet, program: format!("redline {first}"), arguments },
         None => Choice::Unknown(first),
     }
+}
+
+fn applet_named(name: &str) -> Option<&'static Applet> {
+    APPLETS.iter().find(|applet| applet.name == name || applet.links.contains(&name))
 }
 
 fn help() -> String {
@@ -103,9 +106,11 @@ mod tests {
 
     #[test]
     fn a_link_or_the_first_argument_chooses() {
-        for words in
-            [&["redis-server", "--port", "1"][..], &["/a/redline", "server", "--port", "1"]]
-        {
+        for words in [
+            &["redis-server", "--port", "1"][..],
+            &["/a/redline", "server", "--port", "1"],
+            &["/a/server", "--port", "1"],
+        ] {
             let Choice::Run { applet, arguments, .. } = chosen(words) else { panic!("{words:?}") };
             assert_eq!(applet.name, "server");
             assert_eq!(arguments, ["--port", "1"]);

@@ -1,5 +1,6 @@
 //! The applets: one file each, one row in [`APPLETS`] each.
 
+mod redis_benchmark;
 mod server;
 
 use std::ffi::OsString;
@@ -19,4 +20,4 @@ pub struct Applet {
 }
 
 /// All applets, in the order in which the help lists them.
-pub const APPLETS: &[Applet] = &[server::APPLET];
+pub const APPLETS: &[Applet] = &[server::APPLET, redis_benchmark::APPLET];
