@@ -1,8 +1,11 @@
 //! Tests of the whole: the built binary beside the real programs.
 
 mod bad_input;
+mod hashes;
 mod keys;
+mod lists;
 mod oracle;
+mod sets;
 mod sorted_sets;
 mod store;
 mod streams;

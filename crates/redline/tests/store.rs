@@ -9,7 +9,12 @@ pub const BINARY: &str = env!("CARGO_BIN_EXE_redline");
 
 /// Starts `redline server` on a free loopback port with two workers, so that sharing is tested too.
 pub fn start() -> Peer {
-    let arguments = ["server", "--bind", "127.0.0.1", "--threads", "2"];
+    start_with(&[])
+}
+
+/// The same with more arguments, as `redis-server` takes them.
+pub fn start_with(arguments: &[&str]) -> Peer {
+    let arguments = [&["server", "--bind", "127.0.0.1", "--threads", "2"], arguments].concat();
     Peer::start(Path::new(BINARY), &arguments).expect("the store starts")
 }
 
