@@ -443,7 +443,10 @@ impl Entry {
     /// Whether freeing the value takes so long that it should not be done under a lock.
     pub fn frees_slowly(&self) -> bool {
         const ELEMENTS: usize = 64;
+        /// From about here on the allocator gives memory back to the system piece by piece.
+        const STRING_BYTES: usize = 1 << 20;
         match self.value() {
+            ValueRef::String(StringRef::Shared(bytes)) => bytes.len() > STRING_BYTES,
             ValueRef::String(_) => false,
             ValueRef::List(list) => list.len() > ELEMENTS,
             ValueRef::Hash(hash) => hash.len() > ELEMENTS,

@@ -367,3 +367,68 @@ fn random_keys_are_drawn_evenly_among_few() {
         assert!((50..150).contains(&drawn), "{name} {drawn}");
     }
 }
+
+#[test]
+fn expired_keys_are_gone_for_every_command() {
+    let server = store::start();
+    let mut client = Client::connect(server.address).expect("the store listens");
+    for name in ["a", "b", "c", "d", "e", "f", "g", "h", "i"] {
+        client.command(&["SET", name, "12", "PX", "20"]).expect("the store answers");
+    }
+    std::thread::sleep(std::time::Duration::from_millis(40));
+    let script = r#"
+        > KEYS *
+        (empty array)
+        > KEYS a
+        (empty array)
+        > RANDOMKEY
+        (nil)
+        > SCAN 0 COUNT 1000
+        1) "0"
+        2) (empty array)
+        > MGET a b
+        1) (nil)
+        2) (nil)
+        > EXISTS a b
+        (integer) 0
+        > DEL a b
+        (integer) 0
+        > TYPE c
+        none
+        > TTL c
+        (integer) -2
+        > PERSIST c
+        (integer) 0
+        > EXPIRE c 100
+        (integer) 0
+        > OBJECT ENCODING c
+        (nil)
+        > RENAME c other
+        (error) ERR no such key
+        > SETNX c new
+        (integer) 1
+        > TTL c
+        (integer) -1
+        > RENAMENX c d
+        (integer) 1
+        > TTL d
+        (integer) -1
+        > INCR e
+        (integer) 1
+        > TTL e
+        (integer) -1
+        > APPEND f x
+        (integer) 1
+        > TTL f
+        (integer) -1
+        > SETRANGE g 1 y
+        (integer) 2
+        > GETSET h v
+        (nil)
+        > SET i v KEEPTTL
+        OK
+        > TTL i
+        (integer) -1
+    "#;
+    testkit::script::check(server.address, script);
+}

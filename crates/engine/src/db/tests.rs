@@ -126,3 +126,19 @@ proptest! {
         assert_eq!(count, model.len());
     }
 }
+
+#[test]
+fn a_number_changes_in_place_as_long_as_it_lives() {
+    let mut db = Db::default();
+    let key = Key::new(b"counter");
+    let clock = Clock { now_ms: 10 };
+    assert!(db.int_mut(clock, key).is_none());
+    db.set_string(clock, key, b"41", Expiry::At(20));
+    *db.int_mut(clock, key).expect("kept as a number") += 1;
+    let text =
+        db.string(clock, key).expect("a string").map(|found| found.with_bytes(<[u8]>::to_vec));
+    assert_eq!(text.as_deref(), Some(&b"42"[..]));
+    assert!(db.int_mut(Clock { now_ms: 20 }, key).is_none());
+    db.set_string(clock, key, b"041", Expiry::Clear);
+    assert!(db.int_mut(clock, key).is_none(), "not the canonical form");
+}

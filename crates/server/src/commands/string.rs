@@ -106,7 +106,8 @@ fn getset(
     let old = db.string(context.clock, key)?;
     context.count_lookup(old.is_some());
     bulk_or_null(reply, old);
-    db.set_string(context.clock, key, args.at(2), Expiry::Clear);
+    let displaced = db.set_string(context.clock, key, args.at(2), Expiry::Clear);
+    context.discard(displaced);
     Ok(Effect::changed(1))
 }
 

@@ -1,6 +1,6 @@
 //! Strings as numbers: `INCR` and its kin.
 
-use engine::{Db, Expiry, Key, StringRef, Value};
+use engine::{Db, Expiry, Key, Value};
 use resp::args::Args;
 use resp::reply::Reply;
 use text::long_double::LongDouble;
@@ -91,15 +91,14 @@ fn add(
     let sum = if let Some(place) = db.int_mut(context.clock, key) {
         *place = place.checked_add(delta).ok_or(OVERFLOW)?;
         *place
-    } else {
-        let old = match db.string(context.clock, key)? {
-            None => 0,
-            Some(StringRef::Int(number)) => number,
-            Some(string) => string.with_bytes(text::integer::parse_i64).ok_or(NOT_AN_INTEGER)?,
-        };
+    } else if let Some(string) = db.string(context.clock, key)? {
+        let old = string.with_bytes(text::integer::parse_i64).ok_or(NOT_AN_INTEGER)?;
         let sum = old.checked_add(delta).ok_or(OVERFLOW)?;
         db.set_int(context.clock, key, sum);
         sum
+    } else {
+        db.set(context.clock, key, Value::Int(delta), Expiry::Clear);
+        delta
     };
     reply.integer(sum);
     Ok(Effect::changed(1))
