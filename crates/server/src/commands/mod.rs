@@ -3,7 +3,9 @@
 pub mod client;
 pub mod client_line;
 pub mod connection;
+pub mod debug;
 pub mod hash;
+pub mod introspection;
 pub mod keys;
 pub mod list;
 pub mod server;
@@ -28,5 +30,7 @@ pub const FAMILIES: &[&[Command]] = &[
     stream::COMMANDS,
     connection::COMMANDS,
     client::COMMANDS,
+    introspection::COMMANDS,
+    debug::COMMANDS,
     server::COMMANDS,
 ];
