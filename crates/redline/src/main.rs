@@ -3,7 +3,6 @@
 //! The name under which the program was called chooses first, so that a link named `redis-server`
 //! behaves as that program; else the first argument does.
 #![forbid(unsafe_code)]
-#![forbid(unsafe_code)]
 
 mod applets;
 

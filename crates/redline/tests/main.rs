@@ -6,6 +6,7 @@ mod keys;
 mod lists;
 mod oracle;
 mod sets;
+mod redis_benchmark;
 mod sorted_sets;
 mod store;
 mod streams;

@@ -116,7 +116,8 @@ fn plan(options: &Options, seed: u64, commands: Vec<CommandText>) -> Plan {
             // Whole batches are issued as long as fewer requests than asked for have been.
             requests: by_time.is_none().then(|| wanted.div_ceil(unit) * unit),
             duration_ms: by_time,
-            share: Share::FirstCome,
+            // Who asks for a seed wants to see the same again, which a race for the last requests would spoil.
+            share: if options.seed.is_some() { Share::Even } else { Share::FirstCome },
         },
         warm_up: WarmUp { requests: 0, duration_ms: options.warm_up_s * 1_000 },
         pacing: match options.rate_rps {
