@@ -35,7 +35,7 @@ pub fn run(root: &Path, check: bool) -> Result<bool> {
     if !status.success() {
         bail!("redline does not build");
     }
-    let server = Peer::start(&peers::built(root, "debug"), &["server"])?;
+    let server = Peer::start(&peers::built(root, "debug"), &["server", "--bind", "127.0.0.1"])?;
     let text = document(&mut server.client())?;
     let path = root.join(FILE);
     if !check {

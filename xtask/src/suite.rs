@@ -4,7 +4,7 @@
 
 mod needs;
 
-use crate::tidy;
+use crate::{compatibility, tidy};
 use anyhow::{Context, Result};
 use needs::Needs;
 use std::collections::BTreeSet;
@@ -81,6 +81,8 @@ pub fn run(root: &Path) -> Result<bool> {
         tally.step("fuzz targets compile", cargo(root, "fuzz targets compile", &arguments)?);
     }
     run_tests(root, &needs, &mut tally)?;
+    announce("COMPATIBILITY.md");
+    tally.step("COMPATIBILITY.md is up to date", compatibility::run(root, true).unwrap_or(false));
     print_summary(&needs, &tally, started);
     Ok(tally.failed == 0)
 }
