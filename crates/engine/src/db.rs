@@ -546,6 +546,18 @@ impl Db {
         self.sweep_at == 0
     }
 
+    /// The time left to keys with an expiry, as a sum in milliseconds and their number, among the
+    /// first `entries_max` entries of the table.
+    pub fn sample_ttl(&self, clock: Clock, entries_max: usize) -> (u64, u64) {
+        if self.expiring == 0 {
+            return (0, 0);
+        }
+        let expiries = self.table.iter().take(entries_max).filter_map(Entry::expiry_ms);
+        expiries.fold((0, 0), |(sum_ms, count), expiry_ms| {
+            (sum_ms + expiry_ms.saturating_sub(clock.now_ms), count + 1)
+        })
+    }
+
     /// Takes everything out; what is returned is dropped by the caller, when no lock is held.
     pub fn take_all(&mut self) -> Db {
         let expired = self.expired;

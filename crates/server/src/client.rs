@@ -136,6 +136,11 @@ impl ClientInfo {
         }
     }
 
+    /// Whether the client is on this machine.
+    pub fn is_local(&self) -> bool {
+        self.address.is_none_or(|address| address.ip().to_canonical().is_loopback())
+    }
+
     /// The server's address as Redis prints it.
     pub fn local_address_text(&self) -> String {
         match self.address {

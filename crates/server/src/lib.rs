@@ -31,6 +31,7 @@ pub mod worker;
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 
 pub use listener::ListenError;
@@ -93,6 +94,7 @@ pub fn launch(mut settings: Settings, origin: Origin) -> Result<Running, StartEr
     let descriptions = listeners.descriptions();
     let thread = listener::start(Arc::clone(&server), listeners, inboxes);
     running.threads.push(thread.map_err(StartError::Worker)?);
+    server.start_bytes.store(memory::used_bytes(), Ordering::Relaxed);
     for description in descriptions {
         let text = format!("Ready to accept connections {description}");
         server.log(LogLevel::Notice, &text);

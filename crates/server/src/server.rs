@@ -41,8 +41,8 @@ pub struct Server {
     pub totals_before: Mutex<Totals>,
     /// The totals of the last seconds, and peaks; the background round keeps them.
     pub history: Mutex<History>,
-    /// Bytes that the allocator had given out when the server was made.
-    pub start_bytes: u64,
+    /// Bytes that the allocator had given out once the server was ready.
+    pub start_bytes: AtomicU64,
     settings: Mutex<Arc<Settings>>,
     settings_version: AtomicU64,
     stop: Stop,
@@ -79,7 +79,7 @@ impl Server {
             origin: Origin::default(),
             totals_before: Mutex::default(),
             history: Mutex::default(),
-            start_bytes: crate::memory::used_bytes(),
+            start_bytes: AtomicU64::new(crate::memory::used_bytes()),
             settings: Mutex::new(Arc::new(settings)),
             settings_version: AtomicU64::new(1),
             stop: Stop::default(),

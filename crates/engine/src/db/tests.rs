@@ -142,3 +142,15 @@ fn a_number_changes_in_place_as_long_as_it_lives() {
     db.set_string(clock, key, b"041", Expiry::Clear);
     assert!(db.int_mut(clock, key).is_none(), "not the canonical form");
 }
+
+#[test]
+fn the_time_left_is_sampled() {
+    let clock = Clock { now_ms: 1000 };
+    let mut db = Db::default();
+    db.set_string(clock, Key::new(b"stays"), b"", Expiry::Clear);
+    assert_eq!(db.sample_ttl(clock, 10), (0, 0));
+    db.set_string(clock, Key::new(b"short"), b"", Expiry::At(1500));
+    db.set_string(clock, Key::new(b"long"), b"", Expiry::At(3500));
+    assert_eq!(db.sample_ttl(clock, 10), (3000, 2));
+    assert!(db.sample_ttl(clock, 2).1 >= 1);
+}

@@ -2,9 +2,11 @@
 
 pub mod client;
 pub mod client_line;
+pub mod config;
 pub mod connection;
 pub mod debug;
 pub mod hash;
+pub mod info;
 pub mod introspection;
 pub mod keys;
 pub mod list;
@@ -33,4 +35,6 @@ pub const FAMILIES: &[&[Command]] = &[
     introspection::COMMANDS,
     debug::COMMANDS,
     server::COMMANDS,
+    config::COMMANDS,
+    info::COMMANDS,
 ];
