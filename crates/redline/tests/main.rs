@@ -1,11 +1,13 @@
 //! Tests of the whole: the built binary beside the real programs.
 
 mod bad_input;
+mod config;
 mod hashes;
 mod keys;
 mod lists;
 mod oracle;
 mod redis_benchmark;
+mod server;
 mod sets;
 mod sorted_sets;
 mod store;

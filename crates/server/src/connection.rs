@@ -12,6 +12,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::Poll;
+use std::time::Duration;
 
 use compio::buf::IoBuf;
 use compio::driver::BufferRef;
@@ -25,6 +26,7 @@ use crate::batch::{self, Input, Pause};
 use crate::client::{Client, ClientInfo};
 use crate::listener::Stream;
 use crate::server::{Server, clock};
+use crate::settings::LogLevel;
 use crate::worker::Local;
 
 /// Memory for replies that a worker keeps for the next batch.
@@ -83,8 +85,13 @@ impl Connection<'_> {
             };
             // The buffer goes back to the worker before this task waits.
             buffer.give_back(self.local);
+            if self.pending.len() > self.local.borrow().worker.settings.query_bytes_max {
+                let text = "Closing client that reached max query buffer length";
+                self.server.log(LogLevel::Warning, text);
+                return Ok(());
+            }
             loop {
-                self.write(stream).await?;
+                self.write_within_limits(stream).await?;
                 match pause {
                     Pause::Closes => return Ok(()),
                     Pause::NeedsWrite => pause = self.execute_pending(),
@@ -135,6 +142,27 @@ impl Connection<'_> {
             self.pending.reserve(bytes.min(1 << 20));
         }
         self.client.shared.query_bytes.store(self.pending.len(), Ordering::Relaxed);
+    }
+
+    /// Sends all output, unless it is more than the limits of output allow, or stays so for too long.
+    async fn write_within_limits(&mut self, stream: &mut Stream) -> io::Result<()> {
+        let limit = self.local.borrow().worker.settings.output_limits.normal;
+        let length = self.output.len_bytes() as u64;
+        let is_over = |limit_bytes| limit_bytes != 0 && length >= limit_bytes;
+        let result = if is_over(limit.hard_bytes) {
+            Err(io::ErrorKind::TimedOut.into())
+        } else if is_over(limit.soft_bytes) {
+            let patience = Duration::from_secs(limit.soft_seconds.into());
+            let sent = compio::time::timeout(patience, self.write(stream)).await;
+            sent.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+        } else {
+            return self.write(stream).await;
+        };
+        if result.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::TimedOut) {
+            let text = "Client closed for overcoming of output buffer limits.";
+            self.server.log(LogLevel::Warning, text);
+        }
+        result
     }
 
     /// Sends all output. A client that does not take it holds this up, and with it the execution of

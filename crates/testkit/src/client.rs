@@ -78,7 +78,13 @@ impl Client {
 
     fn fill(&mut self) -> io::Result<()> {
         let mut chunk = [0; 16 * 1024];
-        let length = self.stream.read(&mut chunk)?;
+        let length = loop {
+            match self.stream.read(&mut chunk) {
+                // With a time limit, a read ends so when the machine was suspended.
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                result => break result?,
+            }
+        };
         if length == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }

@@ -12,11 +12,14 @@ pub struct Parameter {
     /// When it may be changed.
     pub change: Change,
     /// What must happen once it has changed at run time; an error undoes the change.
-    pub apply: Option<fn(&Server) -> Result<(), String>>,
+    pub apply: Option<Apply>,
     kind: Kind,
     only: Option<Only>,
     note: &'static str,
 }
+
+/// Does what a change asks for, or says why it cannot be.
+pub type Apply = fn(&Server) -> Result<(), String>;
 
 /// When a parameter may be changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -204,7 +207,7 @@ impl Parameter {
     }
 
     /// With something to do after a change at run time.
-    pub const fn apply(self, apply: fn(&Server) -> Result<(), String>) -> Parameter {
+    pub const fn apply(self, apply: Apply) -> Parameter {
         Parameter { apply: Some(apply), ..self }
     }
 
