@@ -23,7 +23,7 @@ fn config_as_everywhere() {
         (error) ERR CONFIG SET failed (possibly related to argument 'timeout') - duplicate parameter
         > CONFIG SET timeout 20 tcp-keepalive x
         (error) ERR CONFIG SET failed (possibly related to argument 'tcp-keepalive') - argument couldn't be parsed into an integer
-        > CONFIG SET timeout 20 databases 2 nosuch 1
+        > CONFIG SET timeout 20 nosuch 1 databases 2
         (error) ERR Unknown option or number of arguments for CONFIG SET - 'nosuch'
         > CONFIG GET timeout
         1) "timeout"

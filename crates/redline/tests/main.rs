@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod config;
+mod drop_in;
 mod hashes;
 mod keys;
 mod lists;
