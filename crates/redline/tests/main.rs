@@ -1,6 +1,7 @@
 //! Tests of the whole: the built binary beside the real programs.
 
 mod bad_input;
+mod bench;
 mod config;
 mod drop_in;
 mod hashes;

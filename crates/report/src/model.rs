@@ -31,6 +31,9 @@ pub struct RunResult {
     pub steps: Vec<StepResult>,
     /// True when the run was ended early by the user.
     pub interrupted: bool,
+    /// Sentences that belong to every rendering: what was prepared, what was left behind.
+    #[serde(default)]
+    pub notes: Vec<String>,
     /// The sentence that ended the run early, when an error did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -71,6 +74,9 @@ pub struct Target {
     pub server_version: String,
     /// True when no target was named, so that the store inside this program was measured.
     pub embedded: bool,
+    /// Threads that the server runs commands on; 0 when it is not known.
+    #[serde(default)]
+    pub server_threads: u32,
 }
 
 /// Which moment a reply's latency ends at, and which it starts from: the tools that this lab replaces differ.
@@ -295,6 +301,7 @@ mod tests {
             target: Target::default(),
             steps: vec![step()],
             interrupted: false,
+            notes: Vec::new(),
             error: None,
         };
         let text = serde_json::to_string(&run).unwrap();

@@ -6,4 +6,5 @@ pub mod fake_server;
 pub mod oracle;
 pub mod peer;
 pub mod reply;
+pub mod schema;
 pub mod script;

@@ -1,5 +1,6 @@
 //! The applets: one file each, one row in [`APPLETS`] each.
 
+mod bench;
 mod redis_benchmark;
 mod server;
 
@@ -20,4 +21,4 @@ pub struct Applet {
 }
 
 /// All applets, in the order in which the help lists them.
-pub const APPLETS: &[Applet] = &[server::APPLET, redis_benchmark::APPLET];
+pub const APPLETS: &[Applet] = &[bench::APPLET, server::APPLET, redis_benchmark::APPLET];

@@ -1,0 +1,46 @@
+//! What a person can do about a run that failed.
+
+use load::RunError;
+
+/// The error in one sentence, with what to do.
+pub fn sentence(error: &RunError) -> String {
+    match advice(error) {
+        "" => error.to_string(),
+        advice => format!("{error}; {advice}"),
+    }
+}
+
+fn advice(error: &RunError) -> &'static str {
+    match error {
+        RunError::Plan(_) => "",
+        RunError::Resolve { .. } => "check the host's name",
+        RunError::Connect { .. } => {
+            "start a server there, name another (redline bench redis://host:6379), or name none to \
+             measure the embedded store"
+        }
+        RunError::Refused { command, .. } if command == "AUTH" => {
+            "check --user and --password, or REDLINE_PASSWORD"
+        }
+        RunError::Refused { message, .. } | RunError::ErrorReply { message, .. } => {
+            if message.starts_with("NOAUTH") || message.contains("Authentication required") {
+                "give a password by --password or REDLINE_PASSWORD"
+            } else if message.starts_with("MOVED") || message.starts_with("CROSSSLOT") {
+                "this version does not follow a cluster's redirections"
+            } else if message.starts_with("READONLY") {
+                "name the primary instead of a replica"
+            } else {
+                "the server's text says why"
+            }
+        }
+        RunError::Closed { .. } | RunError::Lost { .. } => {
+            "the server may have ended or refused more clients: look into its log"
+        }
+        RunError::Garbage { .. } | RunError::Unasked { .. } => {
+            "check that a Redis-compatible server listens there, without TLS"
+        }
+        RunError::Silent { .. } => {
+            "the server hangs or is overloaded; --timeout sets how long to wait"
+        }
+        RunError::System(_) => "fewer --connections or --threads need less of it",
+    }
+}

@@ -1,0 +1,114 @@
+//! `redline bench`: measures a server, or the store inside this program, and tells people what came out.
+
+mod advice;
+mod arguments;
+mod campaign;
+mod interrupt;
+mod output;
+mod progress;
+mod steps;
+mod store;
+mod suite;
+mod target;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::Parser;
+use server::open_files;
+
+use super::Applet;
+use arguments::Arguments;
+use campaign::Campaign;
+use interrupt::Interrupt;
+use progress::Progress;
+use steps::Cores;
+
+/// The row of the measuring.
+pub const APPLET: Applet = Applet {
+    name: "bench",
+    links: &[],
+    summary: "measures a server, or the embedded store: redline bench [redis://host:port]",
+    run,
+};
+
+/// Exit status for arguments that make no run.
+const WRONG_ARGUMENTS: u8 = 2;
+/// Descriptors beside those of the connections.
+const OTHER_DESCRIPTORS: usize = 100;
+
+fn run(program: &str, words: Vec<OsString>) -> anyhow::Result<ExitCode> {
+    let mut arguments = match Arguments::try_parse_from([program.into()].into_iter().chain(words)) {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            error.print().context("could not print")?;
+            return Ok(ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(WRONG_ARGUMENTS)));
+        }
+    };
+    if arguments.list_tests {
+        for test in suite::TESTS {
+            let texts: Vec<&str> = test.mix.iter().map(|(_, _, text)| *text).collect();
+            println!("{:<12}{}", test.name, texts.join(" | "));
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    if let Err(sentence) = arguments.complete_targets() {
+        return Ok(refuse(program, &sentence));
+    }
+    measure(program, &arguments)
+}
+
+fn measure(program: &str, arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let interrupt = Interrupt::listen().context("could not listen to signals")?;
+    let is_embedded = arguments.targets.is_empty();
+    // An embedded store has the other ends of the connections in this process. Too few descriptors show
+    // when a connection fails, with a clear error.
+    let ends = if is_embedded { 2 } else { 1 };
+    open_files::raise_for(arguments.connections as usize * ends + OTHER_DESCRIPTORS);
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
+    let cores = Cores::share(arguments, cores);
+    let (store, targets) = if is_embedded {
+        let (store, target) = store::start(cores.store, arguments.connections)
+            .context("could not start the embedded store")?;
+        (Some(store), vec![target])
+    } else {
+        (None, arguments.targets.clone())
+    };
+    let steps = match steps::plan(arguments, targets, cores.generator) {
+        Ok(steps) => steps,
+        Err(sentence) => return Ok(refuse(program, &sentence)),
+    };
+    let progress = Progress::new(arguments.quiet);
+    if is_embedded {
+        progress.say("No target named: starting a store inside this program, and measuring that.");
+    }
+    let campaign = Campaign {
+        arguments,
+        targets: &steps.measured[0].targets,
+        store_threads: is_embedded.then_some(cores.store),
+        interrupt: &interrupt,
+        progress,
+    };
+    let outcome = campaign.run(&steps);
+    if let Some(store) = store {
+        store.stop();
+    }
+    if let Some(error) = &outcome.error {
+        eprintln!("{program}: {error}");
+    }
+    let is_published =
+        outcome.result.as_ref().is_none_or(|result| output::publish(arguments, result));
+    Ok(if interrupt.is_asked() {
+        ExitCode::from(interrupt.exit_status())
+    } else if outcome.error.is_some() || !is_published {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    })
+}
+
+fn refuse(program: &str, sentence: &str) -> ExitCode {
+    eprintln!("{program}: {sentence}; '{program} --help' tells the arguments");
+    ExitCode::from(WRONG_ARGUMENTS)
+}

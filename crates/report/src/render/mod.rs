@@ -1,0 +1,8 @@
+//! Renderings of a result, one file each: every one is a pure function of the result.
+
+pub mod csv;
+pub mod json;
+pub mod text;
+
+#[cfg(test)]
+mod tests;
