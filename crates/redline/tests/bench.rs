@@ -159,7 +159,7 @@ fn an_open_loop_reports_both_times() {
     let (stdout, stderr) = ended(&short(&folder, &words).output().unwrap(), 0);
     assert!(stdout.contains("Response time in ms, due to done"), "{stdout}");
     assert!(stdout.contains("Service time in ms, sent to done"), "{stdout}");
-    assert!(stdout.contains("open loop at 500 requests/s"), "{stdout}");
+    assert!(stdout.contains("500 requests/s, 0.1 s a step"), "{stdout}");
     assert_eq!(stderr, "");
 }
 

@@ -103,8 +103,8 @@ redline 0.1.0, 2026-11-21 20:49:15 UTC
 Server   redis 7.0.15, redis://127.0.0.1:6379
 Machine  Example CPU 9000, 2 cores, 16.0 GiB, Linux 6.1.0, Debian GNU/Linux 12
          (bookworm)
-Load     50 connections, 1 thread, pipeline 1, values of 64 bytes, closed
-         loop, 1.5 s a step
+Load     50 connections, 1 thread, pipeline 1, values of 64 bytes, closed loop,
+         1.5 s a step
 Clock    service time: each request's own write to its own reply; in a closed
          loop a request is due when it is sent, so response time is the same
 

@@ -270,9 +270,13 @@ fn is_client_limited(step: &StepResult) -> bool {
     wall_ns > 0.0 && cpu_ns as f64 >= BUSY_SHARE * wall_ns
 }
 
-/// Milliseconds with three decimals; from 10 s on without, so that columns stay narrow.
+/// Milliseconds with three decimals; fewer from 1 s on, so that columns stay narrow.
 pub fn milliseconds(ns: u64) -> String {
-    let decimals = if ns < 10_000_000_000 { 3 } else { 0 };
+    let decimals = match ns {
+        0..1_000_000_000 => 3,
+        1_000_000_000..10_000_000_000 => 1,
+        _ => 0,
+    };
     format!("{:.decimals$}", ns as f64 / 1e6)
 }
 

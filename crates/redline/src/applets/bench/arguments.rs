@@ -60,7 +60,7 @@ pub struct Arguments {
     #[arg(long, value_name = "TIME", default_value = "0.25s", value_parser = duration)]
     pub warm_up: Duration,
     /// A constant rate over all connections, in requests a second, instead of as fast as the server answers
-    #[arg(long, value_name = "RPS", value_parser = rate)]
+    #[arg(long, value_name = "RPS", allow_negative_numbers = true, value_parser = rate)]
     pub rate: Option<f64>,
     /// A command to measure instead of the tests, with {key uniform|sequence|zipfian N}, {value N}, {rand N},
     /// {range N W}; several make a mix

@@ -208,8 +208,8 @@ mod tests {
         );
         snapshot.last_second = Some(SeriesPoint {
             count: 1_234_567,
-            p50_ns: 9_000_000_000,
-            p99_ns: 9_999_999_999,
+            p50_ns: 999_000_000,
+            p99_ns: 9_999_000_000,
             ..SeriesPoint::default()
         });
         assert!(step.line(&snapshot).len() <= 79, "{}", step.line(&snapshot));
