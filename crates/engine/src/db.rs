@@ -89,7 +89,7 @@ impl Collection for List {
     }
 
     fn is_spent(&self) -> bool {
-        self.len() == 0
+        self.is_empty()
     }
 }
 
@@ -109,7 +109,7 @@ impl Collection for Hash {
     }
 
     fn is_spent(&self) -> bool {
-        self.len() == 0
+        self.is_empty()
     }
 }
 
@@ -129,7 +129,7 @@ impl Collection for Set {
     }
 
     fn is_spent(&self) -> bool {
-        self.len() == 0
+        self.is_empty()
     }
 }
 
@@ -149,7 +149,7 @@ impl Collection for Zset {
     }
 
     fn is_spent(&self) -> bool {
-        self.len() == 0
+        self.is_empty()
     }
 }
 

@@ -213,7 +213,7 @@ impl<T: Hashed> Table<T> {
         }
         // Bucket and place are drawn alike for all, so an entry is as likely in a crowded bucket.
         let pick =
-            |draw: u64| ((draw & u64::from(u32::MAX)) * self.bucket_count as u64 >> 32) as usize;
+            |draw: u64| (((draw & u64::from(u32::MAX)) * self.bucket_count as u64) >> 32) as usize;
         for _ in 0..RANDOM_DRAWS {
             let draw = random.next_u64();
             let place = (draw >> 60) as usize;
