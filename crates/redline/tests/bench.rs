@@ -144,6 +144,9 @@ fn csv_and_json_are_for_programs() {
     assert_eq!(labels, ["GET", "SET", "Totals"]);
     assert_eq!(std::fs::read_to_string(folder.path("own.csv")).unwrap(), stdout);
     json(&std::fs::read_to_string(folder.path("own.json")).unwrap());
+    let words = ["--tests", "ping", "--no-json", "--csv", "-"];
+    let (stdout, _) = ended(&short(&folder, &words).output().unwrap(), 0);
+    assert!(stdout.contains("\nstep,command,"), "{stdout}");
     let words = ["--command", "SET {key uniform 9} {value 5}", "--format", "json", "-n", "100"];
     let (stdout, _) = ended(&short(&folder, &words).output().unwrap(), 0);
     let value = json(&stdout);
@@ -196,6 +199,7 @@ fn wrong_arguments_are_said_in_a_sentence() {
         (&["--duration", "soon"], "a time is a number with ms, s, m or h"),
         (&["--rate", "-1"], "rate"),
         (&["--data-size", "999999999999"], "--data-size"),
+        (&["--keys", "10000000000"], "fit into this machine's memory"),
     ] {
         let (stdout, stderr) = ended(&bench(&folder, words).output().unwrap(), 2);
         assert!(stderr.contains(part), "{words:?}: {stderr}");

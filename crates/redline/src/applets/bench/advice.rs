@@ -4,9 +4,10 @@ use load::RunError;
 
 /// The error in one sentence, with what to do.
 pub fn sentence(error: &RunError) -> String {
+    let error_text = error.to_string();
     match advice(error) {
-        "" => error.to_string(),
-        advice => format!("{error}; {advice}"),
+        "" => error_text,
+        advice => format!("{}; {advice}", error_text.trim_end_matches('.')),
     }
 }
 
@@ -19,7 +20,7 @@ fn advice(error: &RunError) -> &'static str {
              measure the embedded store"
         }
         RunError::Refused { command, .. } if command == "AUTH" => {
-            "check --user and --password, or REDLINE_PASSWORD"
+            "check --user and --password, or the environment's REDLINE_PASSWORD and REDISCLI_AUTH"
         }
         RunError::Refused { message, .. } | RunError::ErrorReply { message, .. } => {
             if message.starts_with("NOAUTH") || message.contains("Authentication required") {
@@ -29,7 +30,8 @@ fn advice(error: &RunError) -> &'static str {
             } else if message.starts_with("READONLY") {
                 "name the primary instead of a replica"
             } else {
-                "the server's text says why"
+                // The server's text says why.
+                ""
             }
         }
         RunError::Closed { .. } | RunError::Lost { .. } => {

@@ -15,55 +15,63 @@ const MAX_KEYS: u64 = 10_000_000_000;
 /// Longest a step may be told to last: a month.
 const MAX_DURATION: Duration = Duration::from_secs(31 * 24 * 3600);
 
+/// What the options' lines have no room for.
+const AFTER_HELP: &str = "\
+Without a target, a store is started inside this program and measured. Several targets share the
+connections. The tests write only keys that begin with 'redline:', and delete them in the end.
+
+Commands may hold {key uniform N}, {key sequence N}, {key zipfian N}, {value BYTES}, {rand N} and
+{range N WIDTH}; {{ is a brace. Times are numbers with ms, s, m or h. A file named '-' is standard
+output.
+
+Exit status: 0 measured, 1 failed, 2 wrong arguments, 130 interrupted.
+
+Examples:
+  redline bench
+  redline bench redis://:secret@10.0.0.5:6379 -c 200 -P 16 --tests get,set
+  redline bench 127.0.0.1 --rate 50000 --duration 30s --tests get
+  redline bench 127.0.0.1 --command 'SET {key uniform 1000000} {value 64}' --weight 1 \\
+                          --command 'GET {key uniform 1000000}' --weight 10";
+
 /// Measures a Redis-compatible server: throughput, latency percentiles, errors and misses by command.
 #[derive(Debug, Parser)]
 #[command(
     name = "redline bench",
     about = "Measures a Redis-compatible server: throughput, latency, errors, misses by command.",
-    after_help = "Without a target an embedded store is started and measured. The tests write only keys that begin\n\
-                  with 'redline:' and delete them in the end. Exit status: 0 measured, 1 failed, 2 wrong\n\
-                  arguments, 130 interrupted.\n\n\
-                  Examples:\n  \
-                  redline bench\n  \
-                  redline bench redis://:secret@10.0.0.5:6379 -c 200 -P 16 --tests get,set\n  \
-                  redline bench 127.0.0.1 --rate 50000 --duration 30s --tests get\n  \
-                  redline bench 127.0.0.1 --command 'SET {key uniform 1000000} {value 64}' --weight 1 \\\n                \
-                  --command 'GET {key uniform 1000000}' --weight 10"
+    after_help = AFTER_HELP
 )]
 pub struct Arguments {
-    /// What to measure: redis://[user:password@]host[:port][/db], host:port or unix:///path; with several, connections
-    /// take turns
+    /// redis://[user:password@]host[:port][/db], host:port or unix:///path
     #[arg(value_name = "TARGET", value_parser = target::parse)]
     pub targets: Vec<Target>,
     /// Connections over all threads
     #[arg(short, long, default_value_t = 50, value_name = "N",
           value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_CONNECTIONS)))]
     pub connections: u32,
-    /// Threads that generate load [default: half of the cores if the server is on this machine, else all]
+    /// Threads that generate load [default: all cores; half for a server here]
     #[arg(long, value_name = "N",
           value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_THREADS)))]
     pub threads: Option<u32>,
-    /// Threads of the embedded store [default: the cores that the generator leaves]
+    /// Threads of the embedded store [default: the other half]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
     pub store_threads: Option<u32>,
-    /// Requests that a connection has in flight at most
+    /// Requests that a connection has in flight at most [default: 1]
     #[arg(short = 'P', long, value_name = "N",
           value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_PIPELINE)))]
     pub pipeline: Option<u32>,
-    /// Requests of each step over all connections [default: as many as fit into the duration]
+    /// Requests of each step over all connections [default: no limit]
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub requests: Option<u64>,
-    /// Measured time of each step, as 1.5s, 200ms or 2m [default: 1.5s; 10s with --command]
+    /// Measured time of each step [default: 1.5s; with --command 10s]
     #[arg(long, value_name = "TIME", value_parser = positive_duration)]
     pub duration: Option<Duration>,
-    /// Time before each step in which requests are sent and not recorded
+    /// Time before it in which requests are not recorded
     #[arg(long, value_name = "TIME", default_value = "0.25s", value_parser = duration)]
     pub warm_up: Duration,
-    /// A constant rate over all connections, in requests a second, instead of as fast as the server answers
+    /// Send at this constant rate, in requests a second over all connections
     #[arg(long, value_name = "RPS", allow_negative_numbers = true, value_parser = rate)]
     pub rate: Option<f64>,
-    /// A command to measure instead of the tests, with {key uniform|sequence|zipfian N}, {value N}, {rand N},
-    /// {range N W}; several make a mix
+    /// Measure this command instead of the tests; several make a mix
     #[arg(long = "command", value_name = "TEXT", conflicts_with = "tests")]
     pub commands: Vec<String>,
     /// The share of the --command at the same place
@@ -78,7 +86,7 @@ pub struct Arguments {
     #[arg(short, long, default_value_t = 64, value_name = "BYTES",
           value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_DATA_BYTES)))]
     pub data_size: u32,
-    /// Tests to run, by name, with commas between them; --list-tests lists them
+    /// Tests to run, with commas between their names
     #[arg(short, long, value_name = "NAMES", value_delimiter = ',')]
     pub tests: Vec<String>,
     /// Lists the tests and ends
@@ -97,7 +105,7 @@ pub struct Arguments {
     /// User name
     #[arg(long, value_name = "NAME")]
     pub user: Option<String>,
-    /// Password; the environment variables REDLINE_PASSWORD and REDISCLI_AUTH keep it out of the list of processes
+    /// Password; else that in REDLINE_PASSWORD or REDISCLI_AUTH
     #[arg(long, value_name = "TEXT")]
     pub password: Option<String>,
     /// A run fails when a reply takes longer than this
@@ -106,19 +114,19 @@ pub struct Arguments {
     /// Empties the database first: all keys in it are lost
     #[arg(long)]
     pub flush: bool,
-    /// Leaves the keys that the tests wrote on the server
+    /// Leaves the tests' keys on the server
     #[arg(long)]
     pub keep: bool,
-    /// What is printed in the end
-    #[arg(long, value_enum, default_value_t = Format::Text)]
+    /// What is printed in the end: text, csv or json
+    #[arg(long, value_enum, default_value_t = Format::Text, hide_possible_values = true)]
     pub format: Format,
-    /// Where the result goes as JSON [default: redline-results/bench-TIME.json]
+    /// JSON file of the result [default: redline-results/bench-TIME.json]
     #[arg(long, value_name = "PATH")]
     pub json: Option<PathBuf>,
     /// Writes no JSON file
     #[arg(long, conflicts_with = "json")]
     pub no_json: bool,
-    /// Writes the result as comma-separated values too
+    /// CSV file of the result
     #[arg(long, value_name = "PATH")]
     pub csv: Option<PathBuf>,
     /// Prints nothing but the result

@@ -64,18 +64,18 @@ impl Campaign<'_> {
             notes: Vec::new(),
             error: None,
         };
-        let prepared = self.identify(&mut result).and_then(|()| self.prepare(steps, &control));
-        let error = match prepared {
+        let error = match self.identify(&mut result) {
             Err(error) => Some(error),
-            Ok(()) => self.measure(steps, &control, &mut result.steps),
+            Ok(()) => {
+                let error = match self.prepare(steps, &control) {
+                    Err(error) => Some(error),
+                    Ok(()) => self.measure(steps, &control, &mut result.steps),
+                };
+                result.interrupted = control.is_stopped();
+                self.conclude(steps, &mut result, error.is_some());
+                error
+            }
         };
-        result.interrupted = control.is_stopped();
-        if self.store_threads.is_some() {
-            result.notes.push(EMBEDDED_NOTE.into());
-            result.notes.push(self.cores_note(result.machine.cores, &steps.measured));
-        } else {
-            result.notes.extend(self.clear_up(steps, &result, error.is_some()));
-        }
         self.progress.finish();
         let plans = steps.measured.iter().take(result.steps.len()).collect::<Vec<_>>();
         result.plan = serde_json::to_value(plans).expect("plans are plain data");
@@ -204,6 +204,19 @@ impl Campaign<'_> {
             drop(running);
             result
         })
+    }
+
+    /// Says what belongs to every rendering, and leaves named servers as they were.
+    fn conclude(&mut self, steps: &Steps, result: &mut RunResult, has_failed: bool) {
+        if self.store_threads.is_some() {
+            result.notes.push(EMBEDDED_NOTE.into());
+            result.notes.push(self.cores_note(result.machine.cores, &steps.measured));
+            return;
+        }
+        if self.arguments.flush {
+            result.notes.push("The database was emptied first (--flush).".into());
+        }
+        result.notes.extend(self.clear_up(steps, result, has_failed));
     }
 
     /// Deletes the tests' keys, and says what is left on the servers.

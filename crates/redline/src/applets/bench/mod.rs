@@ -35,6 +35,10 @@ pub const APPLET: Applet = Applet {
 
 /// Exit status for arguments that make no run.
 const WRONG_ARGUMENTS: u8 = 2;
+/// Kinds of keys that are filled with a value for each of `--keys`: strings, lists, hashes.
+const FILLED_KINDS: u64 = 3;
+/// What a key costs beside its value, generously.
+const KEY_OVERHEAD_BYTES: u64 = 64;
 /// Descriptors beside those of the connections.
 const OTHER_DESCRIPTORS: usize = 100;
 
@@ -79,6 +83,9 @@ fn measure(program: &str, arguments: &Arguments) -> anyhow::Result<ExitCode> {
         Ok(steps) => steps,
         Err(sentence) => return Ok(refuse(program, &sentence)),
     };
+    if is_embedded && let Err(sentence) = check_memory(arguments) {
+        return Ok(refuse(program, &sentence));
+    }
     let progress = Progress::new(arguments.quiet);
     if is_embedded {
         progress.say("No target named: starting a store inside this program, and measuring that.");
@@ -97,6 +104,9 @@ fn measure(program: &str, arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if let Some(error) = &outcome.error {
         eprintln!("{program}: {error}");
     }
+    if outcome.result.is_none() && interrupt.is_asked() {
+        eprintln!("{program}: interrupted before anything was measured");
+    }
     let is_published =
         outcome.result.as_ref().is_none_or(|result| output::publish(arguments, result));
     Ok(if interrupt.is_asked() {
@@ -106,6 +116,21 @@ fn measure(program: &str, arguments: &Arguments) -> anyhow::Result<ExitCode> {
     } else {
         ExitCode::SUCCESS
     })
+}
+
+/// The embedded store must fit into the machine, or the system would end the whole program.
+fn check_memory(arguments: &Arguments) -> Result<(), String> {
+    let memory_bytes = load::machine::describe().memory_bytes;
+    let key_bytes = u64::from(arguments.data_size) + KEY_OVERHEAD_BYTES;
+    let needed_bytes = arguments.keys.saturating_mul(key_bytes).saturating_mul(FILLED_KINDS);
+    if !arguments.commands.is_empty() || memory_bytes == 0 || needed_bytes <= memory_bytes {
+        return Ok(());
+    }
+    Err(format!(
+        "{} keys with values of {} bytes may not fit into this machine's memory; try fewer --keys or a \
+         smaller --data-size",
+        arguments.keys, arguments.data_size
+    ))
 }
 
 fn refuse(program: &str, sentence: &str) -> ExitCode {

@@ -12,6 +12,8 @@ use super::arguments::{Arguments, Format};
 
 /// The folder of results that were given no name, in the working directory.
 const FOLDER: &str = "redline-results";
+/// The name of a file that is none.
+const STANDARD_OUTPUT: &str = "-";
 /// How many results of one second may lie there.
 const MAX_SAME_NAME: u32 = 100;
 
@@ -36,6 +38,10 @@ pub fn publish(arguments: &Arguments, run: &RunResult) -> bool {
 
 fn put_csv(arguments: &Arguments, path: &Path, run: &RunResult) -> bool {
     let content = csv::render(run);
+    if path == Path::new(STANDARD_OUTPUT) {
+        print(&content);
+        return true;
+    }
     match fs::write(path, &content) {
         Ok(()) => announce(arguments, "CSV", path),
         Err(error) => {
@@ -48,6 +54,10 @@ fn put_csv(arguments: &Arguments, path: &Path, run: &RunResult) -> bool {
 }
 
 fn put_json(arguments: &Arguments, path: &Path, run: &RunResult) -> bool {
+    if path == Path::new(STANDARD_OUTPUT) {
+        print(&json::render(run));
+        return true;
+    }
     match fs::write(path, json::render(run)) {
         Ok(()) => announce(arguments, "Result", path),
         Err(error) => {
