@@ -14,13 +14,14 @@ use std::sync::atomic::Ordering;
 use std::task::Poll;
 use std::time::Duration;
 
+use compio::BufResult;
 use compio::buf::IoBuf;
 use compio::driver::BufferRef;
 use compio::io::{AsyncReadManaged, AsyncWriteExt};
 use compio::runtime::fd::PollFd;
 use resp::output::OutputBuffer;
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags};
+use rustix::net::RecvFlags;
 
 use crate::batch::{self, Input, Pause};
 use crate::client::{Client, ClientInfo};
@@ -29,8 +30,10 @@ use crate::server::{Server, clock};
 use crate::settings::LogLevel;
 use crate::worker::Local;
 
-/// Memory for replies that a worker keeps for the next batch.
-const KEPT_OUTPUT_BYTES: usize = 1 << 20;
+/// Memory for the replies to one batch that a worker keeps for the next.
+const KEPT_OUTPUT_BYTES: usize = 64 << 10;
+/// How many such memories a worker keeps: as many as connections wait for a send at a time.
+const KEPT_OUTPUTS: usize = 64;
 /// Memory for pieces of a command that a connection may keep once the command is executed.
 const KEPT_INPUT_BYTES: usize = 16 << 10;
 
@@ -110,7 +113,7 @@ impl Connection<'_> {
         let local = &mut *self.local.borrow_mut();
         local.refresh_settings(self.server);
         if self.output.is_empty() {
-            std::mem::swap(&mut local.output, &mut self.output);
+            self.output = local.outputs.pop().unwrap_or_default();
         }
         batch::run(
             self.server,
@@ -170,42 +173,35 @@ impl Connection<'_> {
     async fn write(&mut self, stream: &mut Stream) -> io::Result<()> {
         let length = self.output.len_bytes();
         if length > 0 {
-            let sent = self.send_now(stream)?;
-            if sent < length {
-                self.send_rest(stream, sent).await?;
-            }
+            self.send(stream).await?;
         }
         let local = &mut *self.local.borrow_mut();
-        self.output.clear();
-        if self.output.capacity_bytes() <= KEPT_OUTPUT_BYTES {
-            std::mem::swap(&mut local.output, &mut self.output);
+        let mut output = std::mem::take(&mut self.output);
+        if output.capacity_bytes() <= KEPT_OUTPUT_BYTES && local.outputs.len() < KEPT_OUTPUTS {
+            output.clear();
+            local.outputs.push(output);
         }
-        self.output = OutputBuffer::new();
         local.worker.stats.output_bytes.add(length as u64);
         self.client.shared.sent_bytes.add(length as u64);
         Ok(())
     }
 
-    /// Sends as much of a plain output as the socket takes without waiting. One system call costs
-    /// less than handing the output to the runtime and being woken again, and almost all fit.
-    fn send_now(&self, stream: &Stream) -> io::Result<usize> {
-        let Some(bytes) = self.output.as_contiguous() else { return Ok(0) };
-        match rustix::net::send(stream.as_fd(), bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
-            Ok(sent) => Ok(sent),
-            Err(Errno::AGAIN | Errno::INTR) => Ok(0),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    /// Waits until the output beyond its first `sent` bytes is gone.
-    async fn send_rest(&mut self, stream: &mut Stream, sent: usize) -> io::Result<()> {
-        let output = Rc::new(std::mem::take(&mut self.output));
+    /// Waits until all output is gone. The sends of all connections that ran in one round of the
+    /// worker go to the kernel together, which measures better than one system call each.
+    async fn send(&mut self, stream: &mut Stream) -> io::Result<()> {
         let shared = &self.client.shared;
-        shared.output_bytes.store(output.len_bytes() - sent, Ordering::Relaxed);
-        let chunks: Vec<Chunk> = (0..output.chunks_from(sent).count())
-            .map(|index| Chunk { output: Rc::clone(&output), sent, index })
-            .collect();
-        stream.write_vectored_all(chunks).await.0?;
+        shared.output_bytes.store(self.output.len_bytes(), Ordering::Relaxed);
+        if let Some(bytes) = self.output.take_contiguous() {
+            let BufResult(result, bytes) = stream.write_all(bytes).await;
+            self.output.restore(bytes);
+            result?;
+        } else {
+            let output = Rc::new(std::mem::take(&mut self.output));
+            let chunks: Vec<Chunk> = (0..output.chunks().count())
+                .map(|index| Chunk { output: Rc::clone(&output), index })
+                .collect();
+            stream.write_vectored_all(chunks).await.0?;
+        }
         shared.output_bytes.store(0, Ordering::Relaxed);
         if self.local.borrow().worker.settings.timeout_s != 0 {
             // Taking a long reply is no idleness.
@@ -316,14 +312,11 @@ impl Deref for Arrived {
 /// One piece of an output that the kernel reads in place.
 struct Chunk {
     output: Rc<OutputBuffer>,
-    /// Bytes of the output that were sent before.
-    sent: usize,
-    /// Which of the pieces after that.
     index: usize,
 }
 
 impl IoBuf for Chunk {
     fn as_init(&self) -> &[u8] {
-        self.output.chunks_from(self.sent).nth(self.index).unwrap_or_default()
+        self.output.chunks().nth(self.index).unwrap_or_default()
     }
 }

@@ -35,8 +35,8 @@ pub struct Local {
     pub worker: Worker,
     /// Memory lent to each batch.
     pub scratch: Scratch,
-    /// Memory lent to each connection for the replies to one batch.
-    pub output: OutputBuffer,
+    /// Memory lent to connections for the replies to one batch.
+    pub outputs: Vec<OutputBuffer>,
     /// Memory lent to each read under readiness polling.
     pub read_buffer: Vec<u8>,
     /// The version of the worker's settings.
@@ -116,7 +116,7 @@ async fn run(server: Arc<Server>, index: usize, inbox: Receiver<Accepted>) {
             discarded: Vec::new(),
         },
         scratch: Scratch::default(),
-        output: OutputBuffer::new(),
+        outputs: Vec::new(),
         read_buffer: vec![0; READ_BUFFER_BYTES],
         settings_version: server.settings_version(),
     }));
