@@ -25,7 +25,7 @@ use crate::settings::IoBackend;
 
 /// Buffers that the kernel may fill before a worker has emptied one; a connection borrows one only
 /// while its input is being executed.
-const READ_BUFFERS: NonZero<u16> = NonZero::new(128).expect("it is not zero");
+const READ_BUFFERS: NonZero<u16> = NonZero::new(64).expect("it is not zero");
 /// Bytes of a read buffer: a pipeline of 64 commands of 16-byte keys and 64-byte values fits twice.
 const READ_BUFFER_BYTES: usize = 16 << 10;
 
