@@ -64,8 +64,14 @@ const LONG_KEY: u16 = u16::MAX;
 #[repr(transparent)]
 pub struct Entry(NonNull<Header>, PhantomData<Value>);
 
-// SAFETY: an entry owns its allocation and its value, and every kind of value is Send.
+// SAFETY: an entry owns its allocation and its value, and every kind of value is Send (checked
+// below).
 unsafe impl Send for Entry {}
+
+const _: () = {
+    const fn is_send<T: Send>() {}
+    is_send::<Value>();
+};
 
 /// The type of a value, as `TYPE` names it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -264,7 +270,8 @@ impl Entry {
 
     /// An entry whose string lies inside it, with room for `capacity` bytes.
     pub fn inline(key: &[u8], value: &[u8], capacity: usize, expiry_ms: Option<u64>) -> Entry {
-        debug_assert!(value.len() <= capacity && capacity <= u16::MAX as usize);
+        // The allocation's layout and every write into it follow from these two.
+        assert!(value.len() <= capacity && capacity <= u16::MAX as usize);
         let shape = Shape::new(Body::Inline, expiry_ms.is_some(), key.len(), capacity);
         let mut entry = Entry::allocate(shape, key, expiry_ms);
         entry.set_inline(value, capacity);

@@ -70,7 +70,9 @@ pub struct Table<T: Hashed> {
 /// An entry found by [`Table::find_slot`], to be read, changed in place, marked or removed.
 pub struct Occupied<'a, T: Hashed> {
     table: &'a mut Table<T>,
-    bucket_index: usize,
+    /// The first bucket of the chain.
+    head: *mut Bucket<T>,
+    /// The one of the chain that holds the entry.
     bucket: *mut Bucket<T>,
     slot: usize,
 }
@@ -143,8 +145,10 @@ impl<T: Hashed> Table<T> {
         if self.bucket_count == 0 {
             return None;
         }
-        let bucket_index = self.index_of(hash);
-        let mut bucket: *mut Bucket<T> = self.bucket_mut(bucket_index);
+        // All pointers into the chain are derived from this one, which stays valid for as long as
+        // nobody asks the table for the bucket again.
+        let head: *mut Bucket<T> = self.bucket_mut(self.index_of(hash));
+        let mut bucket = head;
         let tag = tag_of(hash);
         loop {
             // SAFETY: `bucket` is the head or a chain bucket of a table borrowed exclusively.
@@ -154,7 +158,7 @@ impl<T: Hashed> Table<T> {
                 let slot = first(matches);
                 // SAFETY: a slot whose tag is not 0 holds an entry.
                 if is_it(unsafe { &*here.slots[slot].entry }) {
-                    return Some(Occupied { table: self, bucket_index, bucket, slot });
+                    return Some(Occupied { table: self, head, bucket, slot });
                 }
                 matches &= matches - 1;
             }
@@ -443,9 +447,8 @@ impl<'a, T: Hashed> Occupied<'a, T> {
     /// Takes the entry out of the table.
     #[inline]
     pub fn remove(self) -> T {
-        let head: *mut Bucket<T> = self.table.bucket_mut(self.bucket_index);
-        // SAFETY: `head` leads to `self.bucket`, whose slot is occupied, and the table is borrowed.
-        let entry = unsafe { Bucket::take(head, self.bucket, self.slot) };
+        // SAFETY: `head` leads to `bucket`, whose slot is occupied, and the table is borrowed.
+        let entry = unsafe { Bucket::take(self.head, self.bucket, self.slot) };
         self.table.len -= 1;
         if self.table.len * 8 < (self.table.bucket_count - 1) * SHRINK_EIGHTHS
             || self.table.len == 0

@@ -104,7 +104,9 @@ impl Indexed {
     /// Takes a member out, still alive: `name` may be its own.
     fn take(&mut self, name: &[u8]) -> Option<Member> {
         let found = self.table.find_slot(hash_bytes(name), |member| member.name() == name)?;
-        self.tree.remove(found.get().score(), name);
+        let shared = self.tree.remove(found.get().score(), name);
+        // A pointer left in the tree would outlive its member.
+        assert!(shared.is_some(), "the tree holds every member that the table owns");
         self.members_bytes -= size_class(found.get().allocated_bytes());
         Some(found.remove())
     }
