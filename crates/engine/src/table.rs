@@ -34,7 +34,7 @@ const CHAINED: u8 = 0x80;
 const SEGMENT_BUCKETS: usize = 32;
 const SEGMENT_SHIFT: u32 = SEGMENT_BUCKETS.trailing_zeros();
 /// Mean entries a bucket above which a bucket is split, in eighths: 6.25, so that one bucket in
-/// four has a chain; fewer cost a lookup less and a key more.
+/// three has a chain; fewer cost a lookup less and a key more.
 const GROW_EIGHTHS: usize = 50;
 /// Mean entries a bucket below which two are merged, in eighths; far from the above, so that a
 /// table at either edge does not split and merge in turn.

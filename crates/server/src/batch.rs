@@ -15,7 +15,7 @@ use engine::{Key, Keyspace};
 use crate::client::Client;
 use crate::command::{Command, Handler};
 use crate::context::Worker;
-use crate::dispatch;
+use crate::dispatch::{self, Held};
 use crate::server::{Server, clock};
 
 /// Commands looked at together: enough to overlap memory waits, few enough to stay in the cache.
@@ -84,6 +84,7 @@ pub fn run(
         prefetch(server, scratch, client.db_index);
         let start = clock();
         client.shared.last_active_ms.store(start.now_ms, Ordering::Relaxed);
+        let mut held = Held::default();
         for queued in &scratch.queue {
             let spans = &scratch.spans[queued.spans.0..queued.spans.1];
             let bytes = if queued.is_unquoted {
@@ -94,6 +95,7 @@ pub fn run(
             let args = Args::new(bytes, spans);
             dispatch::execute(
                 server,
+                &mut held,
                 worker,
                 client,
                 start,
@@ -111,6 +113,7 @@ pub fn run(
                 return (consumed + queued.end, Pause::NeedsWrite);
             }
         }
+        held.release();
         worker.discarded.clear();
         consumed += parsed.consumed;
         match parsed.next {

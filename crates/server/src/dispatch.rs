@@ -3,6 +3,7 @@
 
 use std::sync::atomic::Ordering;
 
+use engine::keyspace::{Shard, ShardGuard};
 use engine::{Clock, Key, Keyspace};
 use resp::args::Args;
 use resp::output::OutputBuffer;
@@ -22,10 +23,35 @@ const QUOTED_BYTES_MAX: usize = 128;
 const OUT_OF_MEMORY: CommandError =
     CommandError::fixed("OOM command not allowed when used memory > 'maxmemory'.");
 
+/// The shard that the last command of a batch locked, kept in case the next one needs the same: a
+/// pipeline on one key takes its lock once, and workers that share a hot key take turns by batches,
+/// not by commands.
+#[derive(Default)]
+pub struct Held<'a>(Option<(usize, ShardGuard<'a>)>);
+
+impl<'a> Held<'a> {
+    #[inline]
+    fn shard(&mut self, keyspace: &'a Keyspace, index: usize) -> &mut Shard {
+        if self.0.as_ref().is_none_or(|(held, _)| *held != index) {
+            // Nobody may wait for a shard while holding another.
+            self.release();
+            self.0 = Some((index, keyspace.lock(index)));
+        }
+        &mut self.0.as_mut().expect("it was held, or has just been locked").1
+    }
+
+    /// Unlocks what is held.
+    #[inline]
+    pub fn release(&mut self) {
+        self.0 = None;
+    }
+}
+
 /// Runs one command and appends its reply. `found` and `hash` are what parsing looked up already.
 #[expect(clippy::too_many_arguments, reason = "the one place where all parts of a call meet")]
-pub fn execute(
-    server: &Server,
+pub fn execute<'a>(
+    server: &'a Server,
+    held: &mut Held<'a>,
     worker: &mut Worker,
     client: &mut Client,
     clock: Clock,
@@ -39,7 +65,7 @@ pub fn execute(
     let result = gates(server, client, found, args).and_then(|command| {
         let mut context = Context { server, client, worker, clock, command };
         let mut reply = Reply::new(output, context.client.protocol);
-        call(&mut context, command, hash, args, &mut reply)
+        call(held, &server.keyspace, &mut context, command, hash, args, &mut reply)
     });
     if let Err(error) = result {
         worker.stats.count_error(error.text());
@@ -101,20 +127,24 @@ fn gates(
 
 /// Locks what the handler's shape asks for, calls it, and applies its effect under the same locks.
 #[inline]
-fn call(
+fn call<'a>(
+    held: &mut Held<'a>,
+    keyspace: &'a Keyspace,
     context: &mut Context<'_>,
     command: &'static Command,
     hash: Option<u64>,
     args: Args<'_>,
     reply: &mut Reply<'_>,
 ) -> Outcome {
-    let keyspace = &context.server.keyspace;
     let db_index = context.client.db_index;
+    if !matches!(command.handler, Handler::Key(_)) {
+        held.release();
+    }
     match command.handler {
         Handler::Key(handler) => {
             let bytes = args.at(command.keys.first as usize);
             let key = hash.map_or_else(|| Key::new(bytes), |hash| Key { bytes, hash });
-            let mut shard = keyspace.lock(Keyspace::shard_of(key.hash));
+            let shard = held.shard(keyspace, Keyspace::shard_of(key.hash));
             let effect = handler(context, shard.db(db_index), key, args, reply)?;
             effects::apply(context, effect);
             Ok(effect)
