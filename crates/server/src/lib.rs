@@ -91,6 +91,10 @@ pub fn launch(mut settings: Settings, origin: Origin) -> Result<Running, StartEr
         running.threads.push(thread);
     }
     server.log(LogLevel::Notice, "Server initialized");
+    server.log(
+        LogLevel::Warning,
+        "Nothing is written to disk: the data is gone when this server ends",
+    );
     let descriptions = listeners.descriptions();
     let thread = listener::start(Arc::clone(&server), listeners, inboxes);
     running.threads.push(thread.map_err(StartError::Worker)?);
