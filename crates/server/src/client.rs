@@ -138,7 +138,7 @@ impl ClientInfo {
 
     /// Whether the client is on this machine.
     pub fn is_local(&self) -> bool {
-        self.address.is_none_or(|address| address.ip().to_canonical().is_loopback())
+        is_local(self.address)
     }
 
     /// The server's address as Redis prints it.
@@ -171,6 +171,11 @@ impl ClientInfo {
     pub fn note_closed(&self) {
         *self.closed.lock() = true;
     }
+}
+
+/// Whether a client with this address, `None` on a Unix socket, is on this machine.
+pub fn is_local(address: Option<SocketAddr>) -> bool {
+    address.is_none_or(|address| address.ip().to_canonical().is_loopback())
 }
 
 impl Client {

@@ -24,8 +24,8 @@ use rustix::io::Errno;
 use rustix::net::RecvFlags;
 
 use crate::batch::{self, Input, Pause};
-use crate::client::{Client, ClientInfo};
-use crate::listener::Stream;
+use crate::client::Client;
+use crate::listener::{Adopted, Stream};
 use crate::server::{Server, clock};
 use crate::settings::LogLevel;
 use crate::worker::Local;
@@ -49,13 +49,9 @@ struct Connection<'a> {
 }
 
 /// Serves a connection to its end.
-pub async fn serve(
-    server: &Arc<Server>,
-    local: &Rc<RefCell<Local>>,
-    mut stream: Stream,
-    info: Arc<ClientInfo>,
-) {
-    let mut reader = match Reader::new(&stream) {
+pub async fn serve(server: &Server, local: &RefCell<Local>, adopted: &mut Adopted) {
+    let Adopted { client, stream, .. } = adopted;
+    let mut reader = match Reader::new(stream) {
         Ok(reader) => reader,
         Err(_) => return,
     };
@@ -63,14 +59,13 @@ pub async fn serve(
     let mut connection = Connection {
         server,
         local,
-        client: Client::new(info, !needs_password),
+        client: Client::new(Arc::clone(client), !needs_password),
         state: Input::default(),
         pending: Vec::new(),
         output: OutputBuffer::new(),
     };
     // However the connection ends, by the client or by an error, there is nobody left to tell.
-    let _ = connection.run(&mut stream, &mut reader).await;
-    connection.client.shared.note_closed();
+    let _ = connection.run(stream, &mut reader).await;
 }
 
 impl Connection<'_> {

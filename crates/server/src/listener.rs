@@ -17,7 +17,7 @@ use async_channel::Sender;
 use rustix::event::{PollFd, PollFlags};
 use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, TcpKeepalive, Type};
 
-use crate::client::ClientInfo;
+use crate::client::{self, ClientInfo};
 use crate::server::Server;
 use crate::settings::Settings;
 
@@ -50,12 +50,14 @@ pub struct Accepted {
     id: u64,
 }
 
-/// A connection that has reached its worker.
+/// A connection that has reached its worker. However it ends, by its client, by an error, or with
+/// its worker, dropping this takes it out of the server's list and count before the socket closes.
 pub struct Adopted {
+    /// The client's public side, in the server's list.
+    pub client: Arc<ClientInfo>,
     /// The socket, attached to the worker's runtime.
     pub stream: Stream,
-    /// The client's public side, already in the server's list.
-    pub client: Arc<ClientInfo>,
+    server: Arc<Server>,
 }
 
 impl Accepted {
@@ -63,7 +65,7 @@ impl Accepted {
     ///
     /// # Errors
     /// The runtime refuses the descriptor.
-    pub fn adopt(self, server: &Server, worker_index: usize) -> io::Result<Adopted> {
+    pub fn adopt(self, server: &Arc<Server>, worker_index: usize) -> io::Result<Adopted> {
         let descriptor = self.stream.as_raw_fd();
         let stream = Stream::from_std(self.stream)?;
         let client = Arc::new(ClientInfo::new(
@@ -75,7 +77,17 @@ impl Accepted {
         ));
         server.clients.add(Arc::clone(&client));
         server.worker_stats[worker_index].connections.add(1);
-        Ok(Adopted { stream, client })
+        Ok(Adopted { client, stream, server: Arc::clone(server) })
+    }
+}
+
+impl Drop for Adopted {
+    fn drop(&mut self) {
+        // The number of the descriptor may be another connection's as soon as the socket is closed.
+        self.client.note_closed();
+        self.server.clients.remove(self.client.id);
+        let count = &self.server.worker_connections[self.client.worker_index];
+        count.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -227,8 +239,7 @@ fn hand_over(
         server.clients.count_rejected();
         return turn_away(&stream, TOO_MANY_CLIENTS);
     }
-    let is_local = address.is_none_or(|address| address.ip().to_canonical().is_loopback());
-    if settings.protected_mode && settings.password.is_empty() && !is_local {
+    if settings.protected_mode && settings.password.is_empty() && !client::is_local(address) {
         return turn_away(&stream, PROTECTED);
     }
     if address.is_some() {

@@ -122,7 +122,7 @@ async fn run(server: Arc<Server>, index: usize, inbox: Receiver<Accepted>) {
     }));
     compio::runtime::spawn(background::run(Arc::clone(&server), index)).detach();
     while let Ok(accepted) = inbox.recv().await {
-        let adopted = match accepted.adopt(&server, index) {
+        let mut adopted = match accepted.adopt(&server, index) {
             Ok(adopted) => adopted,
             Err(_) => {
                 // The connection is dropped, which its client notices.
@@ -132,10 +132,7 @@ async fn run(server: Arc<Server>, index: usize, inbox: Receiver<Accepted>) {
         };
         let (server, local) = (Arc::clone(&server), Rc::clone(&local));
         compio::runtime::spawn(async move {
-            let client = adopted.client;
-            connection::serve(&server, &local, adopted.stream, Arc::clone(&client)).await;
-            server.clients.remove(client.id);
-            server.worker_connections[index].fetch_sub(1, Ordering::Relaxed);
+            connection::serve(&server, &local, &mut adopted).await;
         })
         .detach();
     }

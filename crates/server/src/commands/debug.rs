@@ -71,10 +71,7 @@ fn is_allowed(context: &Context<'_>) -> bool {
     match context.worker.settings.debug_command {
         Allowed::No => false,
         Allowed::Yes => true,
-        Allowed::Local => {
-            let address = context.client.shared.address;
-            address.is_none_or(|address| address.ip().to_canonical().is_loopback())
-        }
+        Allowed::Local => context.client.shared.is_local(),
     }
 }
 
