@@ -105,11 +105,13 @@ pub fn run(
                 output,
             );
             if client.closes_after_reply {
+                worker.discarded.clear();
                 return (input.len(), Pause::Closes);
             }
             if output.len_bytes() > OUTPUT_PAUSE_BYTES {
                 // The parser has looked beyond this command, where the next run begins anew.
                 state.parser = RequestParser::new();
+                worker.discarded.clear();
                 return (consumed + queued.end, Pause::NeedsWrite);
             }
         }

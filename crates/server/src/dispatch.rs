@@ -69,6 +69,8 @@ pub fn execute<'a>(
     });
     if let Err(error) = result {
         worker.stats.count_error(error.text());
+        // An error stands alone, also where a handler comes upon it in the middle of its reply.
+        output.truncate(mark);
         Reply::new(output, client.protocol).error(error.text());
     }
     client.shared.commands.add(1);
