@@ -16,6 +16,9 @@ use crate::pacing::Schedule;
 use crate::plan::{ErrorPolicy, PipelineMode, Plan};
 use crate::record::Recorder;
 
+/// Most bytes of one reply: room for the longest string, and an end to an aggregate that has none.
+const REPLY_BYTES_MAX: usize = 1 << 30;
+
 /// Why a session can't go on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SessionError {
@@ -330,6 +333,9 @@ impl Session {
             let text = &bytes[at..];
             let reply = match self.scanner.next(text) {
                 Ok(Some(reply)) => reply,
+                Ok(None) if text.len() > REPLY_BYTES_MAX => {
+                    return Err(SessionError::Garbage(DecodeError::TooLong));
+                }
                 Ok(None) => return Ok(at),
                 Err(error) => return Err(SessionError::Garbage(error)),
             };

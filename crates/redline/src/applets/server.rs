@@ -2,7 +2,7 @@
 //! log lines, its signals, its exit statuses.
 
 use std::ffi::OsString;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
@@ -125,9 +125,7 @@ fn configure(parsed: &arguments::Arguments) -> Result<(Vec<u8>, Settings), FileE
     let mut from_stdin = Vec::new();
     if parsed.reads_stdin {
         log::write(&Settings::default(), log::STARTING, Warning, "Reading config from stdin");
-        std::io::stdin().lock().read_to_end(&mut from_stdin).map_err(|error| {
-            FileError::Unreadable { path: "-".into(), reason: log::error_text(&error) }
-        })?;
+        from_stdin = file::read_from(std::io::stdin().lock(), Path::new("-"))?;
         if text.last().is_some_and(|byte| *byte != b'\n') {
             text.push(b'\n');
         }

@@ -1,7 +1,8 @@
 //! Reading `redis.conf`: lines, quoting, `include`, and Redis's report of the line that is wrong.
 
 use std::fmt;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use text::glob::{self, Case};
@@ -10,6 +11,8 @@ use crate::settings::Settings;
 
 /// How deep files may include others; Redis has no limit and fails when a file includes itself.
 const INCLUDE_DEPTH_MAX: usize = 16;
+/// Longest file in bytes: a device given by mistake must not fill the memory.
+const FILE_BYTES_MAX: u64 = 16 << 20;
 /// Directives of older versions, which Redis ignores too.
 const IGNORED: [&[u8]; 3] =
     [b"list-max-ziplist-entries", b"list-max-ziplist-value", b"lua-replicate-commands"];
@@ -60,9 +63,24 @@ impl std::error::Error for FileError {}
 /// Reads the file at `path`.
 ///
 /// # Errors
-/// It cannot be read.
+/// It cannot be read, or is longer than any configuration.
 pub fn read(path: &Path) -> Result<Vec<u8>, FileError> {
-    std::fs::read(path).map_err(|error| unreadable(path, &error))
+    read_from(File::open(path).map_err(|error| unreadable(path, &error))?, path)
+}
+
+/// Reads what `source` has, which errors call `path`.
+///
+/// # Errors
+/// It cannot be read, or is longer than any configuration.
+pub fn read_from(source: impl Read, path: &Path) -> Result<Vec<u8>, FileError> {
+    let mut text = Vec::new();
+    let result = source.take(FILE_BYTES_MAX + 1).read_to_end(&mut text);
+    result.map_err(|error| unreadable(path, &error))?;
+    if text.len() as u64 > FILE_BYTES_MAX {
+        let reason = format!("it has more than {FILE_BYTES_MAX} bytes");
+        return Err(FileError::Unreadable { path: path.to_owned(), reason });
+    }
+    Ok(text)
 }
 
 /// Applies every line of a configuration to the settings.

@@ -184,6 +184,12 @@ fn the_documentation_lists_every_parameter() {
     }
 }
 
+#[test]
+fn a_file_without_an_end_is_refused() {
+    let error = super::file::read_from(std::io::repeat(b'#'), std::path::Path::new("-"));
+    assert!(matches!(error, Err(FileError::Unreadable { .. })), "{error:?}");
+}
+
 proptest! {
     #[test]
     fn no_file_panics(text in prop::collection::vec(any::<u8>(), 0..200)) {
