@@ -85,6 +85,7 @@ pub fn run(
         let start = clock();
         client.shared.last_active_ms.store(start.now_ms, Ordering::Relaxed);
         let mut held = Held::default();
+        let mut ended = None;
         for queued in &scratch.queue {
             let spans = &scratch.spans[queued.spans.0..queued.spans.1];
             let bytes = if queued.is_unquoted {
@@ -105,18 +106,21 @@ pub fn run(
                 output,
             );
             if client.closes_after_reply {
-                worker.discarded.clear();
-                return (input.len(), Pause::Closes);
+                ended = Some((input.len(), Pause::Closes));
+                break;
             }
             if output.len_bytes() > OUTPUT_PAUSE_BYTES {
                 // The parser has looked beyond this command, where the next run begins anew.
                 state.parser = RequestParser::new();
-                worker.discarded.clear();
-                return (consumed + queued.end, Pause::NeedsWrite);
+                ended = Some((consumed + queued.end, Pause::NeedsWrite));
+                break;
             }
         }
         held.release();
         worker.discarded.clear();
+        if let Some(ended) = ended {
+            return ended;
+        }
         consumed += parsed.consumed;
         match parsed.next {
             Next::More => {}
