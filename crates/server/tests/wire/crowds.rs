@@ -107,6 +107,7 @@ fn idle_clients_are_disconnected_after_the_timeout() {
     let mut idle = Wire::to(&server);
     let mut busy = Wire::to(&server);
     idle.say("PING", "+PONG\r\n");
+    busy.say("PING", "+PONG\r\n");
     while server.server().clients.len() > 1 {
         assert!(started.elapsed() < Duration::from_secs(10));
         busy.say("PING", "+PONG\r\n");
