@@ -122,16 +122,6 @@ impl Histogram {
         self.exact_at_ends(self.buckets.value_at_percentile(percentile))
     }
 
-    /// Samples whose bucket lies at or below `latency_ns`.
-    pub fn count_at_or_below(&self, latency_ns: u64) -> u64 {
-        self.buckets.count_between(0, latency_ns.min(HIGHEST_NS))
-    }
-
-    /// Standard deviation, from bucket midpoints.
-    pub fn standard_deviation_ns(&self) -> f64 {
-        self.buckets.stdev()
-    }
-
     /// The occupied buckets in ascending order.
     pub fn buckets(&self) -> impl Iterator<Item = Bucket> + '_ {
         self.buckets.iter_recorded().map(|step| Bucket {

@@ -63,14 +63,6 @@ impl Value {
             _ => None,
         }
     }
-
-    /// The elements of an array, set or push.
-    pub fn as_elements(&self) -> Option<&[Value]> {
-        match self {
-            Self::Array(elements) | Self::Set(elements) | Self::Push(elements) => Some(elements),
-            _ => None,
-        }
-    }
 }
 
 /// Builds one value after the other. A reply that arrives in pieces is only scanned until it is complete.

@@ -27,20 +27,10 @@ impl OutputBuffer {
         Self::default()
     }
 
-    /// An empty buffer with room for `capacity` bytes.
-    pub fn with_capacity(capacity: usize) -> Self {
-        Self { bytes: Vec::with_capacity(capacity), ..Self::default() }
-    }
-
     /// How many bytes are to be sent, shared ones included.
     #[inline]
     pub fn len_bytes(&self) -> usize {
         self.bytes.len() + self.shared_len
-    }
-
-    /// How many of the bytes to be sent belong to shared values.
-    pub fn shared_len_bytes(&self) -> usize {
-        self.shared_len
     }
 
     /// Memory that the buffer itself holds, in bytes, without the shared values.
@@ -102,12 +92,6 @@ impl OutputBuffer {
         }
     }
 
-    /// All output when no shared value is in it: what a plain write needs.
-    #[inline]
-    pub fn as_contiguous(&self) -> Option<&[u8]> {
-        self.segments.is_empty().then_some(&self.bytes)
-    }
-
     /// Takes the bytes of a buffer without shared values, to lend them to an asynchronous write;
     /// give them back with [`restore`](Self::restore).
     pub fn take_contiguous(&mut self) -> Option<Vec<u8>> {
@@ -125,11 +109,6 @@ impl OutputBuffer {
 
     /// The pieces to send, in order, none empty.
     pub fn chunks(&self) -> impl Iterator<Item = &[u8]> {
-        self.chunks_from(0)
-    }
-
-    /// The pieces that remain to be sent when `sent` bytes are gone.
-    pub fn chunks_from(&self, mut sent: usize) -> impl Iterator<Item = &[u8]> {
         let mut offset = 0;
         let tail = self.segments.iter().map(Some).chain(std::iter::once(None));
         tail.flat_map(move |segment| {
@@ -138,11 +117,7 @@ impl OutputBuffer {
             offset = end;
             [own, segment.map_or(&[][..], |segment| segment.data.as_slice())]
         })
-        .filter_map(move |chunk| {
-            let skipped = sent.min(chunk.len());
-            sent -= skipped;
-            (skipped < chunk.len()).then(|| &chunk[skipped..])
-        })
+        .filter(|chunk| !chunk.is_empty())
     }
 
     /// All output in one piece, for tests and for replies that go elsewhere than to a socket.
@@ -180,7 +155,7 @@ mod tests {
     use std::sync::Arc;
 
     #[test]
-    fn chunks_in_order_from_anywhere() {
+    fn chunks_in_order() {
         let large = Arc::new(vec![b'x'; SHARED_THRESHOLD]);
         let mut out = OutputBuffer::new();
         assert!(out.is_empty());
@@ -194,11 +169,8 @@ mod tests {
         let all = [&large[..], b"ab", &large, &large, b"small"].concat();
         assert_eq!(out.to_vec(), all);
         assert!(out.take_contiguous().is_none());
-        for sent in [0, 1, SHARED_THRESHOLD, SHARED_THRESHOLD + 1, all.len() - 1, all.len()] {
-            let rest: Vec<&[u8]> = out.chunks_from(sent).collect();
-            assert!(rest.iter().all(|chunk| !chunk.is_empty()));
-            assert_eq!(rest.concat(), &all[sent..]);
-        }
+        assert_eq!(out.chunks().count(), 5);
+        assert!(out.chunks().all(|chunk| !chunk.is_empty()));
     }
 
     #[test]
@@ -220,7 +192,7 @@ mod tests {
         assert_eq!(lent, b"ab");
         out.raw(b"next");
         out.restore(lent);
-        assert_eq!(out.as_contiguous(), Some(&b"next"[..]));
+        assert_eq!(out.to_vec(), b"next");
         out.clear();
         assert!(out.is_empty());
     }

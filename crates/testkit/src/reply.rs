@@ -144,14 +144,6 @@ impl Value {
         }
     }
 
-    /// The value of an integer reply.
-    pub fn as_integer(&self) -> Option<i64> {
-        match self {
-            Value::Integer(value) => Some(*value),
-            _ => None,
-        }
-    }
-
     /// Whether it is any of the three ways to say that there is nothing.
     pub fn is_null(&self) -> bool {
         matches!(self, Value::NullBulk | Value::NullArray | Value::Null)
