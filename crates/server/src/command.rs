@@ -228,6 +228,32 @@ pub struct Doc {
     pub complexity: &'static str,
 }
 
+/// What the rows of a family have in common.
+pub struct Family {
+    /// See [`Doc::group`].
+    pub group: &'static str,
+    /// See [`Command::categories`].
+    pub categories: &'static [&'static str],
+}
+
+impl Family {
+    /// A row; `about` is syntax, summary, first version and complexity.
+    pub const fn row(
+        &self,
+        name: &'static str,
+        arity: i16,
+        flags: Flags,
+        keys: KeySpec,
+        about: [&'static str; 4],
+        handler: Handler,
+    ) -> Command {
+        let [syntax, summary, since, complexity] = about;
+        let doc = Doc { syntax, summary, since, group: self.group, complexity };
+        let categories = self.categories;
+        Command { name, arity, flags, keys, categories, doc, handler, subcommands: &[] }
+    }
+}
+
 impl Command {
     /// A number that stands for this row, which lives as long as the program; never 0.
     pub fn address(&'static self) -> usize {

@@ -8,7 +8,7 @@ use resp::reply::{Protocol, Reply};
 use text::long_double::LongDouble;
 
 use crate::arguments::{integer, is_word, signed_count};
-use crate::command::{Command, Doc, Flags, Handler, KeyHandler, KeySpec, Outcome};
+use crate::command::{Command, Family, Flags, Handler, KeyHandler, KeySpec, Outcome};
 use crate::context::Context;
 use crate::effects::Effect;
 use crate::elements;
@@ -351,6 +351,8 @@ const FAST_ADD: Flags = Flags::WRITE.union(Flags::DENYOOM).union(Flags::FAST);
 const FAST_TAKE: Flags = Flags::WRITE.union(Flags::FAST);
 const FAST_READ: Flags = Flags::READONLY.union(Flags::FAST);
 
+const FAMILY: Family = Family { group: "hash", categories: &["hash"] };
+
 /// A row whose first argument is its only key; `about` is syntax, summary, first version and
 /// complexity.
 const fn row(
@@ -360,17 +362,7 @@ const fn row(
     about: [&'static str; 4],
     handler: KeyHandler,
 ) -> Command {
-    let [syntax, summary, since, complexity] = about;
-    Command {
-        name,
-        arity,
-        flags,
-        keys: KeySpec::FIRST,
-        categories: &["hash"],
-        doc: Doc { syntax, summary, since, group: "hash", complexity },
-        handler: Handler::Key(handler),
-        subcommands: &[],
-    }
+    FAMILY.row(name, arity, flags, KeySpec::FIRST, about, Handler::Key(handler))
 }
 
 /// The hash family.

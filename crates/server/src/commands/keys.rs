@@ -7,7 +7,7 @@ use engine::{Db, Key};
 use resp::args::Args;
 use resp::reply::Reply;
 
-use crate::command::{Command, Doc, Flags, Handler, KeySpec, Locked, Outcome};
+use crate::command::{Command, Family, Flags, Handler, KeySpec, Locked, Outcome};
 use crate::context::Context;
 use crate::effects::Effect;
 use crate::error::{CommandError, NO_SUCH_KEY};
@@ -220,6 +220,8 @@ const WRITE_FAST: Flags = WRITE.union(Flags::FAST);
 /// The key behind a subcommand's name.
 const SECOND: KeySpec = KeySpec { first: 2, last: 2, step: 1 };
 
+const FAMILY: Family = Family { group: "generic", categories: &["keyspace"] };
+
 const fn row(
     name: &'static str,
     arity: i16,
@@ -228,17 +230,7 @@ const fn row(
     about: [&'static str; 4],
     handler: Handler,
 ) -> Command {
-    let [syntax, summary, since, complexity] = about;
-    Command {
-        name,
-        arity,
-        flags,
-        keys,
-        categories: &["keyspace"],
-        doc: Doc { syntax, summary, since, group: "generic", complexity },
-        handler,
-        subcommands: &[],
-    }
+    FAMILY.row(name, arity, flags, keys, about, handler)
 }
 
 /// The commands on keys.

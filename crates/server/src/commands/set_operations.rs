@@ -5,7 +5,7 @@ use engine::{Collection, Expiry};
 use resp::args::Args;
 use resp::reply::Reply;
 
-use crate::command::{Command, Doc, Flags, Handler, KeySpec, KeysHandler, Locked, Outcome};
+use crate::command::{Command, Family, Flags, Handler, KeySpec, KeysHandler, Locked, Outcome};
 use crate::context::Context;
 use crate::effects::Effect;
 use crate::elements;
@@ -223,6 +223,8 @@ fn add_all(context: &Context<'_>, result: &mut Set, set: &Set, admits: impl Fn(&
 const FAST_TAKE: Flags = Flags::WRITE.union(Flags::FAST);
 const ADD: Flags = Flags::WRITE.union(Flags::DENYOOM);
 
+const FAMILY: Family = Family { group: "set", categories: &["set"] };
+
 /// A row of this family; `about` is syntax, summary, first version and complexity.
 const fn row(
     name: &'static str,
@@ -232,17 +234,7 @@ const fn row(
     about: [&'static str; 4],
     handler: KeysHandler,
 ) -> Command {
-    let [syntax, summary, since, complexity] = about;
-    Command {
-        name,
-        arity,
-        flags,
-        keys,
-        categories: &["set"],
-        doc: Doc { syntax, summary, since, group: "set", complexity },
-        handler: Handler::Keys(handler),
-        subcommands: &[],
-    }
+    FAMILY.row(name, arity, flags, keys, about, Handler::Keys(handler))
 }
 
 /// The commands on several sets.

@@ -7,7 +7,7 @@ use resp::reply::{Aggregate, Reply};
 use smallvec::SmallVec;
 
 use crate::arguments::{Options, integer, is_word};
-use crate::command::{Command, Doc, Flags, Handler, KeyHandler, KeySpec, Outcome};
+use crate::command::{Command, Family, Flags, Handler, KeyHandler, KeySpec, Outcome};
 use crate::context::Context;
 use crate::effects::Effect;
 use crate::elements;
@@ -361,6 +361,8 @@ const FAST_ADD: Flags = Flags::WRITE.union(Flags::DENYOOM).union(Flags::FAST);
 const FAST_TAKE: Flags = Flags::WRITE.union(Flags::FAST);
 const FAST_READ: Flags = Flags::READONLY.union(Flags::FAST);
 
+const FAMILY: Family = Family { group: "stream", categories: &["stream"] };
+
 /// A row of this family; `doc` is syntax, summary, first version and complexity.
 const fn row(
     name: &'static str,
@@ -369,17 +371,7 @@ const fn row(
     doc: [&'static str; 4],
     handler: KeyHandler,
 ) -> Command {
-    let [syntax, summary, since, complexity] = doc;
-    Command {
-        name,
-        arity,
-        flags,
-        keys: KeySpec::FIRST,
-        categories: &["stream"],
-        doc: Doc { syntax, summary, since, group: "stream", complexity },
-        handler: Handler::Key(handler),
-        subcommands: &[],
-    }
+    FAMILY.row(name, arity, flags, KeySpec::FIRST, doc, Handler::Key(handler))
 }
 
 /// The stream family.

@@ -9,7 +9,7 @@ use resp::args::Args;
 use resp::reply::Reply;
 
 use crate::arguments::integer;
-use crate::command::{Command, Doc, Flags, Handler, KeySpec, Locked, Outcome};
+use crate::command::{Command, Family, Flags, Handler, KeySpec, Locked, Outcome};
 use crate::context::Context;
 use crate::effects::Effect;
 use crate::error::{CommandError, STRING_TOO_LONG};
@@ -332,6 +332,8 @@ const WRITE_FAST: Flags = Flags::WRITE.union(Flags::FAST);
 const GROW: Flags = Flags::WRITE.union(Flags::DENYOOM);
 const GROW_FAST: Flags = GROW.union(Flags::FAST);
 
+const FAMILY: Family = Family { group: "string", categories: &["string"] };
+
 const fn row(
     name: &'static str,
     arity: i16,
@@ -340,17 +342,7 @@ const fn row(
     about: [&'static str; 4],
     handler: Handler,
 ) -> Command {
-    let [syntax, summary, since, complexity] = about;
-    Command {
-        name,
-        arity,
-        flags,
-        keys,
-        categories: &["string"],
-        doc: Doc { syntax, summary, since, group: "string", complexity },
-        handler,
-        subcommands: &[],
-    }
+    FAMILY.row(name, arity, flags, keys, about, handler)
 }
 
 /// The string family.

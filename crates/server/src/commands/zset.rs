@@ -11,7 +11,7 @@ use resp::reply::{Protocol, Reply};
 use smallvec::SmallVec;
 
 use crate::arguments::{count, float, is_word, signed_count};
-use crate::command::{Command, Doc, Flags, Handler, KeyHandler, KeySpec, Outcome};
+use crate::command::{Command, Family, Flags, Handler, KeyHandler, KeySpec, Outcome};
 use crate::context::Context;
 use crate::effects::Effect;
 use crate::elements;
@@ -449,6 +449,8 @@ const FAST_ADD: Flags = Flags::WRITE.union(Flags::DENYOOM).union(Flags::FAST);
 const FAST_TAKE: Flags = Flags::WRITE.union(Flags::FAST);
 const FAST_READ: Flags = Flags::READONLY.union(Flags::FAST);
 
+const FAMILY: Family = Family { group: "sorted-set", categories: &["sortedset"] };
+
 /// A row of this family; `doc` is syntax, summary, first version and complexity.
 pub(super) const fn row(
     name: &'static str,
@@ -457,17 +459,7 @@ pub(super) const fn row(
     doc: [&'static str; 4],
     handler: KeyHandler,
 ) -> Command {
-    let [syntax, summary, since, complexity] = doc;
-    Command {
-        name,
-        arity,
-        flags,
-        keys: KeySpec::FIRST,
-        categories: &["sortedset"],
-        doc: Doc { syntax, summary, since, group: "sorted-set", complexity },
-        handler: Handler::Key(handler),
-        subcommands: &[],
-    }
+    FAMILY.row(name, arity, flags, KeySpec::FIRST, doc, Handler::Key(handler))
 }
 
 /// The family's commands on single members, and popping.
