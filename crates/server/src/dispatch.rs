@@ -149,6 +149,10 @@ fn call<'a>(
             let shard = held.shard(keyspace, Keyspace::shard_of(key.hash));
             let effect = handler(context, shard.db(db_index), key, args, reply)?;
             effects::apply(context, effect);
+            if !command.flags.contains(Flags::FAST) {
+                // What may take long is not run twice under one lock.
+                held.release();
+            }
             Ok(effect)
         }
         Handler::Keys(handler) => {
