@@ -107,6 +107,7 @@ mod tests {
     fn a_link_or_the_first_argument_chooses() {
         for words in [
             &["redis-server", "--port", "1"][..],
+            &["valkey-server", "--port", "1"],
             &["/a/redline", "server", "--port", "1"],
             &["/a/server", "--port", "1"],
         ] {

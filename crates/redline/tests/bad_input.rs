@@ -9,7 +9,7 @@ use testkit::reply::Value;
 
 /// Requests that are wrong, empty or cut off, each sent on a connection of its own and then ended.
 fn requests() -> Vec<Vec<u8>> {
-    let fixed: [&[u8]; 34] = [
+    let fixed: [&[u8]; 38] = [
         b"",
         b"\r\n",
         b"\n",
@@ -44,6 +44,10 @@ fn requests() -> Vec<Vec<u8>> {
         b"SET a 'b\\'c'\r\nGET a\r\n",
         b"SET a \"\\x41\\n\"\r\nGET a\r\n",
         b"$4\r\nPING\r\n",
+        b"POST / HTTP/1.1\r\nHost: a\r\n\r\nSET a b\r\n",
+        b"GET / HTTP/1.1\r\nHost: a\r\n\r\n",
+        b"PING\r\nhost:\r\nPING\r\n",
+        b"*1\r\n$4\r\npOsT\r\n*1\r\n$4\r\nPING\r\n",
     ];
     let mut requests: Vec<Vec<u8>> = fixed.iter().map(|bytes| bytes.to_vec()).collect();
     // Just under and over the limit of a line that has no end in sight.

@@ -16,6 +16,7 @@ use crate::context::{Context, Worker};
 use crate::effects;
 use crate::error::{CommandError, NO_AUTH, c_string};
 use crate::server::Server;
+use crate::settings::LogLevel;
 
 /// Bytes of arguments that the error for an unknown command quotes.
 const QUOTED_BYTES_MAX: usize = 128;
@@ -61,6 +62,10 @@ pub fn execute<'a>(
     output: &mut OutputBuffer,
 ) {
     worker.stats.commands.add(1);
+    if found.is_none() && is_of_http(args.at(0)) {
+        abort(server, client, output);
+        return;
+    }
     let mark = output.mark();
     let result = gates(server, client, found, args).and_then(|command| {
         let mut context = Context { server, client, worker, clock, command };
@@ -94,6 +99,28 @@ pub fn refuse(client: &mut Client, error: ProtocolError, output: &mut OutputBuff
     text.extend_from_slice(&error.reply());
     Reply::new(output, client.protocol).error(&text);
     client.closes_after_reply = true;
+}
+
+/// Whether a line that names no command is one of an HTTP request: a web page can make its reader's
+/// browser send those, with commands in the body.
+fn is_of_http(name: &[u8]) -> bool {
+    name.eq_ignore_ascii_case(b"post") || name.eq_ignore_ascii_case(b"host:")
+}
+
+/// Closes a connection without a word, as Redis does where HTTP arrives.
+#[cold]
+fn abort(server: &Server, client: &mut Client, output: &mut OutputBuffer) {
+    output.clear();
+    client.closes_after_reply = true;
+    // A page can do it thousands of times, and the log is not to fill up.
+    if server.is_http_warning_due() {
+        let from = client.shared.address.map_or_else(|| "a Unix socket".into(), |a| a.to_string());
+        let text = format!(
+            "Possible SECURITY ATTACK detected: {from} sends POST or Host: as commands, as a web \
+             page does that is made to reach this server through a browser. Connection aborted."
+        );
+        server.log(LogLevel::Warning, &text);
+    }
 }
 
 /// Every check that stands before all commands, in the order in which Redis makes them, since that

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use engine::{Clock, Keyspace};
 use parking_lot::Mutex;
@@ -16,6 +16,8 @@ use crate::stats::{History, Totals, WorkerStats};
 
 /// The version of Redis that clients may take this server for; they switch features on by it.
 pub const REDIS_VERSION: &str = "8.0.0";
+/// Time between two warnings of HTTP in the log.
+const HTTP_WARNING_INTERVAL: Duration = Duration::from_secs(60);
 
 /// One server.
 pub struct Server {
@@ -43,6 +45,7 @@ pub struct Server {
     pub history: Mutex<History>,
     /// Bytes that the allocator had given out once the server was ready.
     pub start_bytes: AtomicU64,
+    http_warned_at: Mutex<Option<Instant>>,
     settings: Mutex<Arc<Settings>>,
     settings_version: AtomicU64,
     stop: Stop,
@@ -79,6 +82,7 @@ impl Server {
             origin: Origin::default(),
             totals_before: Mutex::default(),
             history: Mutex::default(),
+            http_warned_at: Mutex::new(None),
             start_bytes: AtomicU64::new(crate::memory::used_bytes()),
             settings: Mutex::new(Arc::new(settings)),
             settings_version: AtomicU64::new(1),
@@ -113,6 +117,16 @@ impl Server {
         let used = crate::memory::used_bytes();
         self.is_out_of_memory.store(limit != 0 && used > limit, Ordering::Relaxed);
         self.history.lock().note_used(used);
+    }
+
+    /// Whether a warning of HTTP on a connection may be logged: one a minute, as in Redis.
+    pub fn is_http_warning_due(&self) -> bool {
+        let mut warned_at = self.http_warned_at.lock();
+        let is_due = warned_at.is_none_or(|at| at.elapsed() >= HTTP_WARNING_INTERVAL);
+        if is_due {
+            *warned_at = Some(Instant::now());
+        }
+        is_due
     }
 
     /// Asks the server to end: no more connections, the present ones are cut.

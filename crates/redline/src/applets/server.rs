@@ -21,7 +21,7 @@ use crate::VERSION;
 /// The row of the server.
 pub const APPLET: Applet = Applet {
     name: "server",
-    links: &["redis-server"],
+    links: &["redis-server", "valkey-server"],
     summary: "the store: redline server [redis.conf] [--port 6379 ...]",
     run,
 };
