@@ -239,6 +239,19 @@ pub struct Placeholders {
     pub sequential: bool,
     /// What `__data__` stands for.
     pub data: Argument,
+    /// What `__field:NAME__` stands for: all fields of a command or sequence come from one row, the
+    /// rows in turn over all connections. A name that is not among them is sent literally.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fields: Vec<Field>,
+}
+
+/// A column of a data set.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Field {
+    /// Its name.
+    pub name: String,
+    /// Its value in each row; every field of a plan has as many.
+    pub values: Vec<Argument>,
 }
 
 /// When a step is over: whichever comes first of those that are present; none present means when it is told to stop.
@@ -320,6 +333,9 @@ pub enum PlanError {
     /// A connection for each batch can't be had with a sliding window.
     #[error("a connection for each batch needs the batch pipeline mode")]
     ReconnectNeedsBatches,
+    /// Fields that can't be rows of one data set.
+    #[error("every field of a data set needs a value in each row, and at least one row")]
+    UnevenFields,
     /// A user without a password.
     #[error("a user name needs a password")]
     UserWithoutPassword,
@@ -349,6 +365,15 @@ impl Plan {
             if entry.commands.is_empty() {
                 return Err(PlanError::Empty("commands"));
             }
+        }
+        let rows = self.placeholders.fields.first().map(|field| field.values.len());
+        if self
+            .placeholders
+            .fields
+            .iter()
+            .any(|field| field.values.is_empty() || Some(field.values.len()) != rows)
+        {
+            return Err(PlanError::UnevenFields);
         }
         if self.prefix.iter().any(Vec::is_empty) {
             return Err(PlanError::Empty("prefix command"));

@@ -45,6 +45,9 @@ pub enum TemplateError {
     /// The keyspace is wider than the placeholder's twelve digits.
     #[error("the keyspace must be at most {0}")]
     Keyspace(u64),
+    /// A field's length varies, and the template of an inline command has one length.
+    #[error("a field of a data set can't stand in an inline command")]
+    FieldInline,
     /// The command would be larger than [`MAX_ENCODED_BYTES`].
     #[error("the command is larger than {MAX_ENCODED_BYTES} bytes")]
     TooLarge,
@@ -112,7 +115,8 @@ const READ_COMMANDS: [&str; 33] = [
 ];
 
 impl Template {
-    /// Compiles a sequence of commands that is sent as one.
+    /// Compiles a sequence of commands that is sent as one. The fields of a data set must have the same
+    /// number of rows, as [`crate::plan::Plan::check`] sees to.
     ///
     /// # Errors
     /// The first thing in the text that can't be understood or is outside its limits.
@@ -199,6 +203,9 @@ struct Builder {
 impl Builder {
     fn inline(&mut self, arguments: &[Vec<Piece>]) -> Result<(), TemplateError> {
         for piece in arguments.iter().flatten() {
+            if piece.fixed_width().is_none() {
+                return Err(TemplateError::FieldInline);
+            }
             self.fixed_piece(piece)?;
         }
         self.bytes.extend_from_slice(b"\r\n");
@@ -237,7 +244,7 @@ impl Builder {
             Piece::Digits { draw, .. } => {
                 self.patches.push(Patch { offset, width, draw: Some(*draw) });
             }
-            Piece::Random { .. } | Piece::Integer { .. } => {
+            Piece::Random { .. } | Piece::Integer { .. } | Piece::Field { .. } => {
                 self.patches.push(Patch { offset, width, draw: None });
             }
         }
@@ -278,6 +285,9 @@ fn append_piece(piece: &Piece, values: &[u64], random: &mut Xoshiro256PlusPlus, 
         Piece::Random { bytes } => {
             out.resize(start + bytes, b'0');
             write_alphanumerics(random, &mut out[start..]);
+        }
+        Piece::Field { draw, values: rows } => {
+            out.extend_from_slice(rows[values[*draw] as usize].as_bytes());
         }
         Piece::Integer { draw, plus, at_most } => {
             let value = values[*draw].saturating_add(*plus).min(*at_most);

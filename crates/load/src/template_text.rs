@@ -1,5 +1,8 @@
 //! The two syntaxes of commands with placeholders, parsed into one form: arguments made of pieces.
 
+use std::sync::Arc;
+
+use crate::argument::Argument;
 use crate::distribution::Distribution;
 use crate::plan::{CommandText, Placeholders};
 use crate::template::TemplateError;
@@ -16,6 +19,7 @@ const KEY_WIDTH: usize = 10;
 const RAND_WIDTH: usize = 12;
 const RAND_INT: &[u8] = b"__rand_int__";
 const DATA: &[u8] = b"__data__";
+const FIELD: &[u8] = b"__field:";
 /// The same number everywhere in a command sequence, one for each name.
 const RAND_SHARED: [&[u8]; 9] = [
     b"__rand_1st__",
@@ -38,6 +42,8 @@ pub(crate) enum Piece {
     Digits { draw: usize, width: usize },
     /// Random letters and digits.
     Random { bytes: usize },
+    /// The value of a field in the row that a draw has chosen.
+    Field { draw: usize, values: Arc<[Argument]> },
     /// The number of a draw, moved up and capped, in as many digits as it has.
     Integer { draw: usize, plus: u64, at_most: u64 },
 }
@@ -49,7 +55,7 @@ impl Piece {
             Self::Literal(literal) => Some(literal.len()),
             Self::Digits { width, .. } => Some(*width),
             Self::Random { bytes } => Some(*bytes),
-            Self::Integer { .. } => None,
+            Self::Integer { .. } | Self::Field { .. } => None,
         }
     }
 }
@@ -68,6 +74,8 @@ pub(crate) struct Parser<'a> {
     /// Draws of `__rand_int__`, whose sequence steps by their number.
     rand_ints: Vec<usize>,
     shared: [Option<usize>; RAND_SHARED.len()],
+    /// The draw of the row that all fields come from.
+    row: Option<usize>,
 }
 
 impl<'a> Parser<'a> {
@@ -75,7 +83,13 @@ impl<'a> Parser<'a> {
         if placeholders.keyspace.is_some_and(|keyspace| keyspace > MAX_KEYSPACE) {
             return Err(TemplateError::Keyspace(MAX_KEYSPACE));
         }
-        Ok(Self { placeholders, draws: Vec::new(), rand_ints: Vec::new(), shared: [None; 9] })
+        Ok(Self {
+            placeholders,
+            draws: Vec::new(),
+            rand_ints: Vec::new(),
+            shared: [None; 9],
+            row: None,
+        })
     }
 
     pub(crate) fn parse(&mut self, command: &CommandText) -> Result<Parsed, TemplateError> {
@@ -129,6 +143,9 @@ impl<'a> Parser<'a> {
             literal.extend_from_slice(self.placeholders.data.as_bytes());
             return DATA.len();
         }
+        if let Some(length) = self.field(text, literal, pieces) {
+            return length;
+        }
         let Some(keyspace) = self.placeholders.keyspace else {
             return 0;
         };
@@ -151,6 +168,31 @@ impl<'a> Parser<'a> {
         push_literal(pieces, literal);
         pieces.push(Piece::Digits { draw, width: RAND_WIDTH });
         RAND_WIDTH
+    }
+
+    /// Takes a `__field:NAME__` that is known from the start of `text`; returns its length.
+    fn field(
+        &mut self,
+        text: &[u8],
+        literal: &mut Vec<u8>,
+        pieces: &mut Vec<Piece>,
+    ) -> Option<usize> {
+        let rest = text.strip_prefix(FIELD)?;
+        let name_len = rest.windows(2).position(|pair| pair == b"__")?;
+        let name = &rest[..name_len];
+        let field = self.placeholders.fields.iter().find(|field| field.name.as_bytes() == name)?;
+        let rows = field.values.len() as u64;
+        if rows == 0 {
+            return None;
+        }
+        let draw = match self.row {
+            Some(draw) => draw,
+            None => self.add_draw(Distribution::Sequence { below: rows, step: 1, position: 0 }),
+        };
+        self.row = Some(draw);
+        push_literal(pieces, literal);
+        pieces.push(Piece::Field { draw, values: field.values.clone().into() });
+        Some(FIELD.len() + name_len + 2)
     }
 
     fn keyspace_draw(&mut self, keyspace: u64) -> usize {

@@ -4,7 +4,7 @@ use proptest::{prop_assert_eq, proptest};
 use rand_core::SeedableRng;
 
 use super::*;
-use crate::plan::CommandText;
+use crate::plan::{CommandText, Field};
 
 fn random() -> Xoshiro256PlusPlus {
     Xoshiro256PlusPlus::seed_from_u64(11)
@@ -44,7 +44,7 @@ fn line(text: &str) -> Result<Template, TemplateError> {
 }
 
 fn keyspace(keyspace: Option<u64>, sequential: bool) -> Placeholders {
-    Placeholders { keyspace, sequential, data: "xyz".into() }
+    Placeholders { keyspace, sequential, data: "xyz".into(), ..Placeholders::default() }
 }
 
 #[test]
@@ -75,6 +75,29 @@ fn a_command_without_placeholders_is_sent_as_it_is() {
             .unwrap();
     assert_eq!(render(&template, 0, &mut random()), "*3\r\n$3\r\nSET\r\n$3\r\na b\r\n$0\r\n\r\n");
     assert_eq!(template.reads(), [false]);
+}
+
+#[test]
+fn fields_of_a_command_come_from_one_row_and_rows_take_turns() {
+    let field = |name: &str, values: [&str; 2]| Field {
+        name: name.into(),
+        values: values.map(Into::into).to_vec(),
+    };
+    let placeholders = Placeholders {
+        fields: vec![field("id", ["7", "12"]), field("text", ["a b", ""])],
+        ..keyspace(None, false)
+    };
+    let command =
+        CommandText::arguments(["SET", "doc:__field:id__:x", "__field:text__", "__field:no__"]);
+    let template = Template::compile(&[command], &placeholders).unwrap();
+    assert!(template.has_sequence());
+    let first = "*4\r\n$3\r\nSET\r\n$7\r\ndoc:7:x\r\n$3\r\na b\r\n$12\r\n__field:no__\r\n";
+    let second = "*4\r\n$3\r\nSET\r\n$8\r\ndoc:12:x\r\n$0\r\n\r\n$12\r\n__field:no__\r\n";
+    for (turn, expected) in [(0, first), (1, second), (2, first)] {
+        assert_eq!(render(&template, turn, &mut random()), expected);
+    }
+    let inline = [CommandText::Inline("PING __field:id__".into())];
+    assert_eq!(Template::compile(&inline, &placeholders), Err(TemplateError::FieldInline));
 }
 
 #[test]

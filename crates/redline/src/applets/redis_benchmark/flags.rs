@@ -6,6 +6,7 @@
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
 
 use super::uri;
 
@@ -81,6 +82,10 @@ pub struct Options {
     pub functions: u32,
     /// Keys that `fcall` passes.
     pub function_keys: u32,
+    /// The file that `__field:NAME__` takes values from.
+    pub data_set: Option<PathBuf>,
+    /// Rows of it to take at most; 0 for all.
+    pub data_set_rows_max: usize,
     /// The first option that asks for what does not exist yet.
     pub unavailable: Option<String>,
     /// Lines for standard error, in order.
@@ -121,6 +126,8 @@ impl Default for Options {
             tests: None,
             functions: 10,
             function_keys: 1,
+            data_set: None,
+            data_set_rows_max: 0,
             unavailable: None,
             warnings: Vec::new(),
             command: Vec::new(),
@@ -177,11 +184,9 @@ const fn later(
 }
 
 /// Options that [`later`] made, by their first spelling.
-const NOT_YET: [&str; 13] = [
+const NOT_YET: [&str; 11] = [
     "--cluster",
     "--rfr",
-    "--dataset",
-    "--maxdocs",
     "--tls",
     "--sni",
     "--cacert",
@@ -413,8 +418,19 @@ const FLAGS: &[Flag] = &[
             Ok(())
         },
     ),
-    later(&["--dataset"], Some("<file>"), "CSV or TSV file that __field:name__ takes values from"),
-    later(&["--maxdocs"], Some("<num>"), "Rows to take from it at most"),
+    option(
+        &["--dataset"],
+        "<file>",
+        "CSV (or .tsv) file that __field:name__ takes values from",
+        |options, value| {
+            options.data_set = Some(value.into());
+            Ok(())
+        },
+    ),
+    option(&["--maxdocs"], "<num>", "Rows to take from it at most", |options, value| {
+        options.data_set_rows_max = unsigned(value) as usize;
+        Ok(())
+    }),
     later(&["--tls"], None, "Encrypt the connections"),
     later(&["--sni"], Some("<host>"), "Server name for TLS"),
     later(&["--cacert"], Some("<file>"), "CA certificates to verify with"),

@@ -2,6 +2,7 @@
 //!
 //! The options become plans (`steps`), the engine runs them, and `output` prints what came of it; nothing is measured here.
 
+mod dataset;
 mod flags;
 mod grid;
 mod idle;
@@ -146,6 +147,13 @@ impl Runner<'_> {
         } else {
             None
         };
+        let fields = match &self.options.data_set {
+            Some(path) => {
+                dataset::load(path, self.options.data_set_rows_max, &self.options.command)
+                    .map_err(|error| End::Sentence(format!("{error:#}")))?
+            }
+            None => Vec::new(),
+        };
         loop {
             let data = values.next(self.options.data_bytes);
             if self.options.command.is_empty() {
@@ -156,7 +164,9 @@ impl Runner<'_> {
                     show("\n")?;
                 }
             } else {
-                self.step(&steps::of_command(self.options, seed, data, last.clone()))?;
+                let mut step = steps::of_command(self.options, seed, data, last.clone());
+                step.plan.placeholders.fields.clone_from(&fields);
+                self.step(&step)?;
                 seed = seed.wrapping_add(1);
             }
             if !self.options.endless {

@@ -111,6 +111,7 @@ fn plan(options: &Options, seed: u64, commands: Vec<CommandText>) -> Plan {
             keyspace: options.keyspace,
             sequential: options.sequential,
             data: Argument::default(),
+            fields: Vec::new(),
         },
         stop: Stop {
             // Whole batches are issued as long as fewer requests than asked for have been.
