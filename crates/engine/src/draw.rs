@@ -10,7 +10,7 @@ use crate::table::{Hashed, Table};
 /// draws again on a repeat, which then are few.
 const WALK_RATIO: usize = 3;
 
-/// A number below `bound`, each equally likely to within 2⁻³².
+/// A number below `bound` (0 if that is 0), each equally likely to within 2⁻³².
 pub(crate) fn below(random: &mut impl RngCore, bound: usize) -> usize {
     ((u128::from(random.next_u64()) * bound as u128) >> 64) as usize
 }

@@ -19,6 +19,7 @@ use indexed::Indexed;
 use rand_core::RngCore;
 use range::{LexRange, ScoreRange};
 
+use crate::draw::below;
 use crate::limits::Limits;
 use crate::listpack::Entry;
 
@@ -393,11 +394,6 @@ fn outgrows(set: &Compact, name: &[u8], limits: &Limits) -> bool {
     set.len() >= limits.zset_max_listpack_entries
         || name.len() > limits.zset_max_listpack_value
         || !set.fits(name.len())
-}
-
-/// A number below `bound` (0 if that is 0), each about equally likely.
-fn below(random: &mut impl RngCore, bound: usize) -> usize {
-    ((u128::from(random.next_u64()) * bound as u128) >> 64) as usize
 }
 
 #[cfg(test)]
