@@ -76,6 +76,8 @@ pub(crate) struct Parser<'a> {
     shared: [Option<usize>; RAND_SHARED.len()],
     /// The draw of the row that all fields come from.
     row: Option<usize>,
+    /// The columns named so far, which every mention shares.
+    columns: Vec<(&'a str, Arc<[Argument]>)>,
 }
 
 impl<'a> Parser<'a> {
@@ -89,6 +91,7 @@ impl<'a> Parser<'a> {
             rand_ints: Vec::new(),
             shared: [None; 9],
             row: None,
+            columns: Vec::new(),
         })
     }
 
@@ -191,7 +194,16 @@ impl<'a> Parser<'a> {
         };
         self.row = Some(draw);
         push_literal(pieces, literal);
-        pieces.push(Piece::Field { draw, values: field.values.clone().into() });
+        let known = self.columns.iter().find(|(name, _)| *name == field.name);
+        let values = match known {
+            Some((_, values)) => Arc::clone(values),
+            None => {
+                let values: Arc<[Argument]> = field.values.clone().into();
+                self.columns.push((&field.name, Arc::clone(&values)));
+                values
+            }
+        };
+        pieces.push(Piece::Field { draw, values });
         Some(FIELD.len() + name_len + 2)
     }
 
