@@ -55,6 +55,8 @@ pub enum StartError {
 pub struct Running {
     server: Arc<Server>,
     port: Option<u16>,
+    /// The kinds of sockets that it listens on.
+    listening_on: Vec<&'static str>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -81,7 +83,12 @@ pub fn launch(mut settings: Settings, origin: Origin) -> Result<Running, StartEr
     let mut server = Server::new(settings, worker_count);
     server.origin = origin;
     let server = Arc::new(server);
-    let mut running = Running { server: Arc::clone(&server), port, threads: Vec::new() };
+    let mut running = Running {
+        server: Arc::clone(&server),
+        port,
+        listening_on: listeners.descriptions(),
+        threads: Vec::new(),
+    };
     let mut inboxes = Vec::new();
     for index in 0..worker_count {
         let (sender, inbox) = async_channel::unbounded();
@@ -95,14 +102,9 @@ pub fn launch(mut settings: Settings, origin: Origin) -> Result<Running, StartEr
         LogLevel::Warning,
         "Nothing is written to disk: the data is gone when this server ends",
     );
-    let descriptions = listeners.descriptions();
     let thread = listener::start(Arc::clone(&server), listeners, inboxes);
     running.threads.push(thread.map_err(StartError::Worker)?);
     server.start_bytes.store(memory::used_bytes(), Ordering::Relaxed);
-    for description in descriptions {
-        let text = format!("Ready to accept connections {description}");
-        server.log(LogLevel::Notice, &text);
-    }
     Ok(running)
 }
 
@@ -110,6 +112,16 @@ impl Running {
     /// The port that it listens on; `None` if it has none.
     pub fn port(&self) -> Option<u16> {
         self.port
+    }
+
+    /// Logs that connections are accepted, a line an address. Apart from [`launch`], so that the
+    /// caller can first do what whoever waits for this line expects done: the pid file written,
+    /// signals heard.
+    pub fn announce_ready(&self) {
+        for description in &self.listening_on {
+            let text = format!("Ready to accept connections {description}");
+            self.server.log(LogLevel::Notice, &text);
+        }
     }
 
     /// The server's state.

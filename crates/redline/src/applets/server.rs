@@ -14,6 +14,7 @@ use server::open_files::{self, Raised};
 use server::settings::LogLevel::{Notice, Warning};
 use server::{Origin, Running, Settings, StartError, log};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
 
 use super::Applet;
 use crate::VERSION;
@@ -56,6 +57,8 @@ fn run(program: &str, words: Vec<OsString>) -> anyhow::Result<ExitCode> {
     raise_open_files(&mut settings);
     let mode = format!("Running mode=standalone, port={}.", settings.port);
     log::write(&settings, log::MASTER, Notice, &mode);
+    // Before the server can be seen, so that no signal ends it in the meantime.
+    let signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).context("could not listen to signals")?;
     let running = match server::launch(settings.clone(), Origin { config_file, logs: true }) {
         Ok(running) => running,
         Err(StartError::Listen(error)) => return Ok(report_listen(&settings, &error)),
@@ -65,7 +68,7 @@ fn run(program: &str, words: Vec<OsString>) -> anyhow::Result<ExitCode> {
         }
     };
     let pid_file = write_pid_file(&settings);
-    serve(running, pid_file)
+    serve(running, signals, pid_file)
 }
 
 /// Answers what is no run of the server.
@@ -271,9 +274,11 @@ fn write_pid_file(settings: &Settings) -> Option<PathBuf> {
 }
 
 /// Serves until a signal or a client ends it.
-fn serve(running: Running, pid_file: Option<PathBuf>) -> anyhow::Result<ExitCode> {
-    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])
-        .context("could not listen to signals")?;
+fn serve(
+    running: Running,
+    mut signals: Signals,
+    pid_file: Option<PathBuf>,
+) -> anyhow::Result<ExitCode> {
     let handle = signals.handle();
     let server = std::sync::Arc::clone(running.server());
     let listener = std::thread::Builder::new().name("redline-signals".into()).spawn({
@@ -296,6 +301,7 @@ fn serve(running: Running, pid_file: Option<PathBuf>) -> anyhow::Result<ExitCode
             }
         }
     })?;
+    running.announce_ready();
     running.wait();
     server.log(Notice, "User requested shutdown...");
     if let Some(path) = pid_file {
