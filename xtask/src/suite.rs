@@ -13,6 +13,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
+/// Lines of failed tests that the summary repeats.
+const LAST_WORDS_LINES_MAX: usize = 400;
+
 /// What the steps so far came to.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Tally {
@@ -23,6 +26,10 @@ struct Tally {
     failures: Vec<String>,
     /// What tests said that they left out, each once.
     skipped: BTreeSet<String>,
+    /// What the failed tests printed, for the end, where it is found.
+    last_words: Vec<String>,
+    /// The lines that come now are of failed tests.
+    in_failures: bool,
 }
 
 impl Tally {
@@ -37,6 +44,12 @@ impl Tally {
 
     /// Counts one line that `cargo test` printed.
     fn line(&mut self, line: &str) {
+        // The heading stands before what failed tests printed, and again before their names.
+        if line == "failures:" {
+            self.in_failures = !self.in_failures;
+        } else if self.in_failures && self.last_words.len() < LAST_WORDS_LINES_MAX {
+            self.last_words.push(line.to_string());
+        }
         if let Some(rest) = line.strip_prefix("test result: ") {
             self.passed += number_before(rest, " passed");
             self.failed += number_before(rest, " failed");
@@ -140,6 +153,9 @@ fn print_summary(needs: &Needs, tally: &Tally, started: Instant) {
     for what in &tally.skipped {
         println!("SKIPPED  by tests: {what}");
     }
+    for line in &tally.last_words {
+        println!("{line}");
+    }
     for name in &tally.failures {
         println!("FAILED   {name}");
     }
@@ -163,6 +179,9 @@ mod tests {
         let mut tally = Tally::default();
         tally.line("test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 3 filtered out");
         tally.line("test a::b ... FAILED");
+        for line in ["failures:", "---- a::b stdout ----", "boom", "failures:", "    a::b"] {
+            tally.line(line);
+        }
         tally.line("test result: FAILED. 4 passed; 1 failed; 0 ignored; 0 measured");
         tally.line("test a::c ... ok");
         tally.line("SKIPPED: no redis-cli on PATH");
@@ -171,5 +190,6 @@ mod tests {
         assert_eq!((tally.passed, tally.failed, tally.ignored), (17, 1, 1));
         assert_eq!(tally.failures, ["a::b"]);
         assert_eq!(tally.skipped.len(), 1);
+        assert_eq!(tally.last_words, ["---- a::b stdout ----", "boom"]);
     }
 }
