@@ -102,6 +102,9 @@ pub struct Target {
     /// Protocol version; 3 sends `HELLO 3`.
     #[serde(default)]
     pub protocol: Protocol,
+    /// How its connections are encrypted; absent: they are not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<Tls>,
 }
 
 impl Default for Target {
@@ -122,8 +125,58 @@ impl Target {
     }
 
     fn at(address: Address) -> Self {
-        Self { address, user: None, password: None, database: 0, protocol: Protocol::Resp2 }
+        Self {
+            address,
+            user: None,
+            password: None,
+            database: 0,
+            protocol: Protocol::Resp2,
+            tls: None,
+        }
     }
+}
+
+/// How connections are encrypted and whom they trust. Paths are text, as the command line had them; no secret is in here.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Tls {
+    /// The server's name: sent to it (SNI), and looked for in its certificate. Absent: the host of the address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sni: Option<String>,
+    /// PEM file of the certificates to trust. Without file and directory: those that the system trusts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ca_file: Option<String>,
+    /// Directory whose `*.pem` and `*.crt` files hold certificates to trust.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ca_directory: Option<String>,
+    /// PEM file of the certificate to show to the server, with those between it and its CA after it; needs a key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub certificate: Option<String>,
+    /// PEM file of that certificate's private key: PKCS#8, PKCS#1 or SEC1, not encrypted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// The server's certificate is not verified at all.
+    pub insecure: bool,
+    /// Cipher suites of TLS 1.2 in order of preference, OpenSSL's names with colons between; absent: all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ciphers: Option<String>,
+    /// Cipher suites of TLS 1.3, likewise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ciphersuites: Option<String>,
+    /// Versions that may be used; empty: all.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub versions: Vec<TlsVersion>,
+}
+
+/// A version of TLS. Older ones are broken, and no maintained server asks for them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TlsVersion {
+    /// TLS 1.2.
+    #[serde(rename = "TLSv1.2")]
+    Tls12,
+    /// TLS 1.3.
+    #[serde(rename = "TLSv1.3")]
+    Tls13,
 }
 
 /// Where a server listens.
@@ -336,6 +389,9 @@ pub enum PlanError {
     /// Fields that can't be rows of one data set.
     #[error("every field of a data set needs a value in each row, and at least one row")]
     UnevenFields,
+    /// A client certificate without its key, or the other way round.
+    #[error("a client certificate needs its private key, and a key needs its certificate")]
+    CertificateWithoutKey,
     /// A user without a password.
     #[error("a user name needs a password")]
     UserWithoutPassword,
@@ -359,6 +415,14 @@ impl Plan {
         }
         if self.targets.iter().any(|target| target.user.is_some() && target.password.is_none()) {
             return Err(PlanError::UserWithoutPassword);
+        }
+        if self
+            .targets
+            .iter()
+            .filter_map(|target| target.tls.as_ref())
+            .any(|tls| tls.certificate.is_some() != tls.key.is_some())
+        {
+            return Err(PlanError::CertificateWithoutKey);
         }
         for entry in &self.mix {
             within("weight", entry.weight.into(), 1, u32::MAX.into())?;
@@ -426,6 +490,12 @@ mod tests {
             ..Plan::default()
         };
         plan.targets[0].password = Some("secret".into());
+        plan.targets[0].tls = Some(Tls {
+            sni: Some("db.example.org".into()),
+            insecure: true,
+            versions: vec![TlsVersion::Tls12, TlsVersion::Tls13],
+            ..Tls::default()
+        });
         let text = serde_json::to_string(&plan).unwrap();
         assert!(!text.contains("secret"));
         let read: Plan = serde_json::from_str(&text).unwrap();
@@ -438,12 +508,19 @@ mod tests {
         let good = Plan::default();
         assert_eq!(good.check(), Ok(()));
         type Breaking = fn(&mut Plan);
-        let broken: [(Breaking, &str); 7] = [
+        let broken: [(Breaking, &str); 8] = [
             (|plan| plan.connections = 0, "connections must be from 1 to 100000"),
             (|plan| plan.threads = 501, "threads must be from 1 to 500"),
             (|plan| plan.mix.clear(), "mix must be from 1 to 1000"),
             (|plan| plan.targets.clear(), "targets must not be empty"),
             (|plan| plan.targets[0].user = Some("u".into()), "a user name needs a password"),
+            (
+                |plan| {
+                    let key = Some("client.key".into());
+                    plan.targets[0].tls = Some(Tls { key, ..Tls::default() });
+                },
+                "a client certificate needs its private key, and a key needs its certificate",
+            ),
             (
                 |plan| plan.pacing = Pacing::Constant { rate_rps: f64::NAN },
                 "rate must be from 0 to 100000000",
