@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod applets;
+mod flags;
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;

@@ -5,10 +5,11 @@
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
 use super::uri;
+use crate::flags::layout::REDIS;
+use crate::flags::{Section, Stop, linear, option, switch};
 
 /// Largest value that `-d` asks for, in bytes.
 const MAX_DATA_BYTES: i64 = 1 << 30;
@@ -18,8 +19,6 @@ const MAX_THREADS: i64 = 500;
 const MAX_FIGURES: i64 = 4;
 /// Significant figures of the histogram when nothing, or nothing usable, is asked for.
 const DEFAULT_FIGURES: u8 = 3;
-/// Column in which the help's descriptions begin.
-const HELP_COLUMN: usize = 20;
 
 /// What the command line asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -135,314 +134,323 @@ impl Default for Options {
     }
 }
 
-/// Why there is nothing to run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Stop {
-    /// `--help`.
-    Help,
-    /// `--version`.
-    Version,
-    /// An option that does not exist, or whose argument is missing: the word to name.
-    Invalid(String),
-    /// A sentence for standard error.
-    Refused(String),
+/// Remembers the first option that can't be served yet.
+fn not_yet(options: &mut Options, name: &str) -> Result<(), Stop> {
+    options.unavailable.get_or_insert(name.into());
+    Ok(())
 }
-
-/// What an option does with its argument, which is empty for options without one.
-type Apply = fn(&mut Options, &str) -> Result<(), Stop>;
-
-/// One option.
-struct Flag {
-    /// Its spellings; the first one is shown.
-    names: &'static [&'static str],
-    /// Its argument as the help shows it; `None` for options without one.
-    value: Option<&'static str>,
-    help: &'static str,
-    apply: Apply,
-}
-
-const fn switch(names: &'static [&'static str], help: &'static str, apply: Apply) -> Flag {
-    Flag { names, value: None, help, apply }
-}
-
-const fn option(
-    names: &'static [&'static str],
-    value: &'static str,
-    help: &'static str,
-    apply: Apply,
-) -> Flag {
-    Flag { names, value: Some(value), help, apply }
-}
-
-/// An option that is understood and can't be served yet.
-const fn later(
-    name: &'static [&'static str],
-    value: Option<&'static str>,
-    help: &'static str,
-) -> Flag {
-    Flag { names: name, value, help, apply: |_, _| Ok(()) }
-}
-
-/// Options that [`later`] made, by their first spelling.
-const NOT_YET: [&str; 11] = [
-    "--cluster",
-    "--rfr",
-    "--tls",
-    "--sni",
-    "--cacert",
-    "--cacertdir",
-    "--insecure",
-    "--cert",
-    "--key",
-    "--tls-ciphers",
-    "--tls-ciphersuites",
-];
 
 /// All options, in the order of the help.
-const FLAGS: &[Flag] = &[
-    option(&["-h"], "<hostname>", "Host of the server (default 127.0.0.1)", |options, value| {
-        options.host = value.into();
-        Ok(())
-    }),
-    option(&["-p"], "<port>", "Port of the server (default 6379)", |options, value| {
-        options.port = port(number(value))?;
-        Ok(())
-    }),
-    option(
-        &["-s"],
-        "<socket>",
-        "Unix socket of the server; host and port are not used then",
-        |options, value| {
-            options.socket = Some(value.into());
+pub const FLAGS: &[Section<Options>] = &[Section {
+    title: "Options",
+    flags: &[
+        option(
+            &["-h"],
+            "<hostname>",
+            "Host of the server (default 127.0.0.1)",
+            |options, value| {
+                options.host = value.into();
+                Ok(())
+            },
+        ),
+        option(&["-p"], "<port>", "Port of the server (default 6379)", |options, value| {
+            options.port = port(number(value))?;
             Ok(())
-        },
-    ),
-    option(&["-a"], "<password>", "Password to authenticate with", |options, value| {
-        options.password = Some(value.into());
-        Ok(())
-    }),
-    option(
-        &["--user"],
-        "<username>",
-        "User to authenticate as; takes effect with -a",
-        |options, value| {
-            options.user = Some(value.into());
+        }),
+        option(
+            &["-s"],
+            "<socket>",
+            "Unix socket of the server; host and port are not used then",
+            |options, value| {
+                options.socket = Some(value.into());
+                Ok(())
+            },
+        ),
+        option(&["-a"], "<password>", "Password to authenticate with", |options, value| {
+            options.password = Some(value.into());
             Ok(())
-        },
-    ),
-    option(
-        &["-u"],
-        "<uri>",
-        "All of it in one: redis://user:password@host:port/db, where every part but the host may be left out; \
+        }),
+        option(
+            &["--user"],
+            "<username>",
+            "User to authenticate as; takes effect with -a",
+            |options, value| {
+                options.user = Some(value.into());
+                Ok(())
+            },
+        ),
+        option(
+            &["-u"],
+            "<uri>",
+            "All of it in one: redis://user:password@host:port/db, where every part but the host may be left out; \
          valkey:// means the same",
-        |options, value| uri::apply(options, value).map_err(Stop::Refused),
-    ),
-    option(&["-c"], "<clients>", "Connections over all threads (default 50)", |options, value| {
-        options.clients = number(value);
-        Ok(())
-    }),
-    option(&["-n"], "<requests>", "Requests of each test (default 100000)", |options, value| {
-        options.requests = Some(unsigned(value));
-        Ok(())
-    }),
-    option(
-        &["--duration"],
-        "<seconds>",
-        "Run each test for this time; not together with -n",
-        |options, value| {
-            options.duration_s = unsigned(value);
+            |options, value| uri::apply(options, value).map_err(Stop::Refused),
+        ),
+        option(
+            &["-c"],
+            "<clients>",
+            "Connections over all threads (default 50)",
+            |options, value| {
+                options.clients = number(value);
+                Ok(())
+            },
+        ),
+        option(
+            &["-n"],
+            "<requests>",
+            "Requests of each test (default 100000)",
+            |options, value| {
+                options.requests = Some(unsigned(value));
+                Ok(())
+            },
+        ),
+        option(
+            &["--duration"],
+            "<seconds>",
+            "Run each test for this time; not together with -n",
+            |options, value| {
+                options.duration_s = unsigned(value);
+                Ok(())
+            },
+        ),
+        option(
+            &["--warmup"],
+            "<seconds>",
+            "Send this long before each test without recording it",
+            |options, value| {
+                options.warm_up_s = unsigned(value);
+                Ok(())
+            },
+        ),
+        option(&["-d"], "<size>", "Size of the values in bytes (default 3)", |options, value| {
+            options.data_bytes = number(value).clamp(1, MAX_DATA_BYTES) as usize;
             Ok(())
-        },
-    ),
-    option(
-        &["--warmup"],
-        "<seconds>",
-        "Send this long before each test without recording it",
-        |options, value| {
-            options.warm_up_s = unsigned(value);
+        }),
+        option(&["--dbnum"], "<db>", "Database to SELECT (default 0)", |options, value| {
+            options.database = number(value);
             Ok(())
-        },
-    ),
-    option(&["-d"], "<size>", "Size of the values in bytes (default 3)", |options, value| {
-        options.data_bytes = number(value).clamp(1, MAX_DATA_BYTES) as usize;
-        Ok(())
-    }),
-    option(&["--dbnum"], "<db>", "Database to SELECT (default 0)", |options, value| {
-        options.database = number(value);
-        Ok(())
-    }),
-    switch(&["-3"], "Speak RESP3", |options, _| {
-        options.resp3 = true;
-        Ok(())
-    }),
-    option(&["--threads"], "<num>", "Threads that share the connections", |options, value| {
-        let threads = number(value);
-        if threads > MAX_THREADS {
-            let warning = format!("WARNING: Too many threads, limiting threads to {MAX_THREADS}.");
-            options.warnings.push(warning);
-        }
-        options.threads = threads.clamp(0, MAX_THREADS) as u32;
-        Ok(())
-    }),
-    later(&["--cluster"], None, "Load all primaries of a cluster"),
-    later(&["--rfr"], Some("<mode>"), "Which nodes of a cluster answer reads: no, yes, all"),
-    switch(
-        &["--enable-tracking"],
-        "Send CLIENT TRACKING on on each connection first",
-        |options, _| {
-            options.tracking = true;
+        }),
+        switch(&["-3"], "Speak RESP3", |options, _| {
+            options.resp3 = true;
             Ok(())
-        },
-    ),
-    option(
-        &["-k"],
-        "<boolean>",
-        "0 makes a new connection for each batch (default 1)",
-        |options, value| {
-            options.keep_alive = number(value) != 0;
-            Ok(())
-        },
-    ),
-    option(
-        &["-r"],
-        "<keyspacelen>",
-        "Replace each __rand_int__ by a random number of 12 digits below this, so that keys, members and scores \
-         vary. Without -r it is sent as it stands, so that all requests of a test meet on one key",
-        |options, value| {
-            let after_sign = value.strip_prefix('-');
-            if after_sign
-                .is_some_and(|rest| !rest.starts_with(|first: char| first.is_ascii_digit()))
-            {
-                return Err(Stop::Invalid(value.into()));
+        }),
+        option(&["--threads"], "<num>", "Threads that share the connections", |options, value| {
+            let threads = number(value);
+            if threads > MAX_THREADS {
+                let warning =
+                    format!("WARNING: Too many threads, limiting threads to {MAX_THREADS}.");
+                options.warnings.push(warning);
             }
-            options.keyspace = Some(unsigned(value));
+            options.threads = threads.clamp(0, MAX_THREADS) as u32;
             Ok(())
-        },
-    ),
-    switch(&["--sequential"], "Count up instead of drawing the numbers of -r", |options, _| {
-        options.sequential = true;
-        Ok(())
-    }),
-    option(
-        &["-P"],
-        "<numreq>",
-        "Requests (or sequences of commands) sent together; the next follow after all replies (default 1)",
-        |options, value| {
-            options.pipeline = number(value).max(1) as u32;
+        }),
+        switch(
+            &["--cluster"],
+            "Load all primaries of a cluster (not available yet)",
+            |options, _| not_yet(options, "--cluster"),
+        ),
+        option(
+            &["--rfr"],
+            "<mode>",
+            "Which nodes of a cluster answer reads: no, yes, all (not available yet)",
+            |options, _| not_yet(options, "--rfr"),
+        ),
+        switch(
+            &["--enable-tracking"],
+            "Send CLIENT TRACKING on on each connection first",
+            |options, _| {
+                options.tracking = true;
+                Ok(())
+            },
+        ),
+        option(
+            &["-k"],
+            "<boolean>",
+            "0 makes a new connection for each batch (default 1)",
+            |options, value| {
+                options.keep_alive = number(value) != 0;
+                Ok(())
+            },
+        ),
+        option(
+            &["-r"],
+            "<keyspacelen>",
+            "Replace each __rand_int__ by a random number of 12 digits below this, so that keys, members and scores \
+         vary. Without -r it is sent as it stands, so that all requests of a test meet on one key",
+            |options, value| {
+                let after_sign = value.strip_prefix('-');
+                if after_sign
+                    .is_some_and(|rest| !rest.starts_with(|first: char| first.is_ascii_digit()))
+                {
+                    return Err(Stop::Invalid(value.into()));
+                }
+                options.keyspace = Some(unsigned(value));
+                Ok(())
+            },
+        ),
+        switch(&["--sequential"], "Count up instead of drawing the numbers of -r", |options, _| {
+            options.sequential = true;
             Ok(())
-        },
-    ),
-    switch(&["-q"], "One line for each test", |options, _| {
-        options.quiet = true;
-        Ok(())
-    }),
-    option(
-        &["--precision"],
-        "<num>",
-        "Significant figures of latencies, 1 to 4 (default 3)",
-        |options, value| {
-            options.figures = match number(value) {
-                figures @ 1.. => figures.min(MAX_FIGURES) as u8,
-                _ => DEFAULT_FIGURES,
-            };
+        }),
+        option(
+            &["-P"],
+            "<numreq>",
+            "Requests (or sequences of commands) sent together; the next follow after all replies (default 1)",
+            |options, value| {
+                options.pipeline = number(value).max(1) as u32;
+                Ok(())
+            },
+        ),
+        switch(&["-q"], "One line for each test", |options, _| {
+            options.quiet = true;
             Ok(())
-        },
-    ),
-    switch(&["--csv"], "Print lines of CSV", |options, _| {
-        options.csv = true;
-        Ok(())
-    }),
-    switch(&["-l"], "Begin again after the last test, for ever", |options, _| {
-        options.endless = true;
-        Ok(())
-    }),
-    option(
-        &["-t"],
-        "<tests>",
-        "Tests to run, separated by commas; names without a test are passed over. Not used with a command",
-        |options, value| {
-            options.tests = Some(value.to_ascii_lowercase());
+        }),
+        option(
+            &["--precision"],
+            "<num>",
+            "Significant figures of latencies, 1 to 4 (default 3)",
+            |options, value| {
+                options.figures = match number(value) {
+                    figures @ 1.. => figures.min(MAX_FIGURES) as u8,
+                    _ => DEFAULT_FIGURES,
+                };
+                Ok(())
+            },
+        ),
+        switch(&["--csv"], "Print lines of CSV", |options, _| {
+            options.csv = true;
             Ok(())
-        },
-    ),
-    switch(&["-I"], "Open the connections, send nothing, and wait", |options, _| {
-        options.idle = true;
-        Ok(())
-    }),
-    switch(&["-x"], "Take the command's last argument from standard input", |options, _| {
-        options.from_stdin = true;
-        Ok(())
-    }),
-    switch(
-        &["-e"],
-        "Without effect: the first error reply always ends the program",
-        |options, _| {
-            let warning = "WARNING: -e option has no effect. We now immediately exit on error to avoid false results.";
-            options.warnings.push(warning.into());
+        }),
+        switch(&["-l"], "Begin again after the last test, for ever", |options, _| {
+            options.endless = true;
             Ok(())
-        },
-    ),
-    option(
-        &["--rps"],
-        "<requests>",
-        "Requests a second over all connections (default 0, no limit)",
-        |options, value| {
-            options.rate_rps = unsigned(value);
+        }),
+        option(
+            &["-t"],
+            "<tests>",
+            "Tests to run, separated by commas; names without a test are passed over. Not used with a command",
+            |options, value| {
+                options.tests = Some(value.to_ascii_lowercase());
+                Ok(())
+            },
+        ),
+        switch(&["-I"], "Open the connections, send nothing, and wait", |options, _| {
+            options.idle = true;
             Ok(())
-        },
-    ),
-    option(
-        &["--seed"],
-        "<num>",
-        "Seed of all random numbers; the same seed repeats the same load",
-        |options, value| {
-            options.seed = Some(number(value) as u64);
+        }),
+        switch(&["-x"], "Take the command's last argument from standard input", |options, _| {
+            options.from_stdin = true;
             Ok(())
-        },
-    ),
-    option(
-        &["--num-functions"],
-        "<num>",
-        "Functions that function_load loads (default 10)",
-        |options, value| {
-            options.functions = unsigned(value) as u32;
+        }),
+        switch(
+            &["-e"],
+            "Without effect: the first error reply always ends the program",
+            |options, _| {
+                let warning = "WARNING: -e option has no effect. We now immediately exit on error to avoid false results.";
+                options.warnings.push(warning.into());
+                Ok(())
+            },
+        ),
+        option(
+            &["--rps"],
+            "<requests>",
+            "Requests a second over all connections (default 0, no limit)",
+            |options, value| {
+                options.rate_rps = unsigned(value);
+                Ok(())
+            },
+        ),
+        option(
+            &["--seed"],
+            "<num>",
+            "Seed of all random numbers; the same seed repeats the same load",
+            |options, value| {
+                options.seed = Some(number(value) as u64);
+                Ok(())
+            },
+        ),
+        option(
+            &["--num-functions"],
+            "<num>",
+            "Functions that function_load loads (default 10)",
+            |options, value| {
+                options.functions = unsigned(value) as u32;
+                Ok(())
+            },
+        ),
+        option(
+            &["--num-keys-in-fcall"],
+            "<num>",
+            "Keys that fcall passes (default 1)",
+            |options, value| {
+                options.function_keys = unsigned(value) as u32;
+                Ok(())
+            },
+        ),
+        option(
+            &["--dataset"],
+            "<file>",
+            "CSV (or .tsv) file that __field:name__ takes values from",
+            |options, value| {
+                options.data_set = Some(value.into());
+                Ok(())
+            },
+        ),
+        option(&["--maxdocs"], "<num>", "Rows to take from it at most", |options, value| {
+            options.data_set_rows_max = unsigned(value) as usize;
             Ok(())
-        },
-    ),
-    option(
-        &["--num-keys-in-fcall"],
-        "<num>",
-        "Keys that fcall passes (default 1)",
-        |options, value| {
-            options.function_keys = unsigned(value) as u32;
-            Ok(())
-        },
-    ),
-    option(
-        &["--dataset"],
-        "<file>",
-        "CSV (or .tsv) file that __field:name__ takes values from",
-        |options, value| {
-            options.data_set = Some(value.into());
-            Ok(())
-        },
-    ),
-    option(&["--maxdocs"], "<num>", "Rows to take from it at most", |options, value| {
-        options.data_set_rows_max = unsigned(value) as usize;
-        Ok(())
-    }),
-    later(&["--tls"], None, "Encrypt the connections"),
-    later(&["--sni"], Some("<host>"), "Server name for TLS"),
-    later(&["--cacert"], Some("<file>"), "CA certificates to verify with"),
-    later(&["--cacertdir"], Some("<dir>"), "Directory of CA certificates to verify with"),
-    later(&["--insecure"], None, "Do not verify the server's certificate"),
-    later(&["--cert"], Some("<file>"), "Certificate to show the server"),
-    later(&["--key"], Some("<file>"), "Private key of that certificate"),
-    later(&["--tls-ciphers"], Some("<list>"), "Ciphers up to TLS 1.2"),
-    later(&["--tls-ciphersuites"], Some("<list>"), "Ciphers of TLS 1.3"),
-    switch(&["--help"], "Print this text", |_, _| Err(Stop::Help)),
-    switch(&["--version", "-v"], "Print the version", |_, _| Err(Stop::Version)),
-];
+        }),
+        switch(&["--tls"], "Encrypt the connections (not available yet)", |options, _| {
+            not_yet(options, "--tls")
+        }),
+        option(&["--sni"], "<host>", "Server name for TLS (not available yet)", |options, _| {
+            not_yet(options, "--sni")
+        }),
+        option(
+            &["--cacert"],
+            "<file>",
+            "CA certificates to verify with (not available yet)",
+            |options, _| not_yet(options, "--cacert"),
+        ),
+        option(
+            &["--cacertdir"],
+            "<dir>",
+            "Directory of CA certificates to verify with (not available yet)",
+            |options, _| not_yet(options, "--cacertdir"),
+        ),
+        switch(
+            &["--insecure"],
+            "Do not verify the server's certificate (not available yet)",
+            |options, _| not_yet(options, "--insecure"),
+        ),
+        option(
+            &["--cert"],
+            "<file>",
+            "Certificate to show the server (not available yet)",
+            |options, _| not_yet(options, "--cert"),
+        ),
+        option(
+            &["--key"],
+            "<file>",
+            "Private key of that certificate (not available yet)",
+            |options, _| not_yet(options, "--key"),
+        ),
+        option(
+            &["--tls-ciphers"],
+            "<list>",
+            "Ciphers up to TLS 1.2 (not available yet)",
+            |options, _| not_yet(options, "--tls-ciphers"),
+        ),
+        option(
+            &["--tls-ciphersuites"],
+            "<list>",
+            "Ciphers of TLS 1.3 (not available yet)",
+            |options, _| not_yet(options, "--tls-ciphersuites"),
+        ),
+        switch(&["--help"], "Print this text", |_, _| Err(Stop::Help)),
+        switch(&["--version", "-v"], "Print the version", |_, _| Err(Stop::Version)),
+    ],
+}];
 
 /// Reads a command line, without the program's name.
 ///
@@ -450,30 +458,7 @@ const FLAGS: &[Flag] = &[
 /// What to print instead of running.
 pub fn parse(arguments: Vec<OsString>) -> Result<Options, Stop> {
     let mut options = Options::default();
-    let mut words = arguments.into_iter().map(OsString::into_vec);
-    while let Some(word) = words.next() {
-        if word == b"--" {
-            options.command = words.collect();
-            break;
-        }
-        let name = String::from_utf8_lossy(&word).into_owned();
-        if !name.starts_with('-') {
-            options.command = std::iter::once(word).chain(words).collect();
-            break;
-        }
-        let flag = FLAGS
-            .iter()
-            .find(|flag| flag.names.contains(&name.as_str()))
-            .ok_or_else(|| Stop::Invalid(name.clone()))?;
-        let value = match flag.value {
-            None => Vec::new(),
-            Some(_) => words.next().ok_or_else(|| Stop::Invalid(name.clone()))?,
-        };
-        if NOT_YET.contains(&flag.names[0]) {
-            options.unavailable.get_or_insert(name.clone());
-        }
-        (flag.apply)(&mut options, &String::from_utf8_lossy(&value))?;
-    }
+    options.command = linear::parse(FLAGS, &mut options, arguments)?;
     if options.requests.is_some() && options.duration_s > 0 {
         return Err(Stop::Refused("Options -n and --duration are mutually exclusive.".into()));
     }
@@ -490,16 +475,10 @@ pub fn usage(program: &str) -> String {
          front of one repeats it. In arguments these stand for something else:\n\n"
     );
     for (name, meaning) in PLACEHOLDERS {
-        entry(&mut text, name, meaning);
+        REDIS.entry(&mut text, name, meaning);
     }
-    text.push_str("\nOptions:\n\n");
-    for flag in FLAGS {
-        let mut name = flag.names[0].to_string();
-        if let Some(value) = flag.value {
-            let _ = write!(name, " {value}");
-        }
-        let not_yet = if NOT_YET.contains(&flag.names[0]) { " (not available yet)" } else { "" };
-        entry(&mut text, &name, &format!("{}{not_yet}", flag.help));
+    for section in FLAGS {
+        let _ = write!(text, "\n{}:\n\n{}", section.title, REDIS.options(section));
     }
     let _ = write!(
         text,
@@ -520,32 +499,6 @@ const PLACEHOLDERS: [(&str, &str); 3] = [
     ("__rand_1st__", "the same, but alike wherever it stands in a sequence; up to __rand_9th__"),
     ("__data__", "a value of -d bytes"),
 ];
-
-/// One entry of the help: the name, and its description folded in a column of its own.
-fn entry(text: &mut String, name: &str, description: &str) {
-    const WIDTH: usize = 80;
-    let mut line = format!(" {name}");
-    if line.len() >= HELP_COLUMN {
-        let _ = writeln!(text, "{line}");
-        line.clear();
-    }
-    let mut is_empty = true;
-    for word in description.split(' ') {
-        if !is_empty && line.len() + 1 + word.len() > WIDTH {
-            let _ = writeln!(text, "{line}");
-            line.clear();
-            is_empty = true;
-        }
-        if is_empty {
-            line = format!("{line:HELP_COLUMN$}{word}");
-            is_empty = false;
-        } else {
-            line.push(' ');
-            line.push_str(word);
-        }
-    }
-    let _ = writeln!(text, "{line}");
-}
 
 /// A number as `atoi` reads it: leading blanks, a sign, digits, and whatever follows ignored. Kept within an `int`.
 pub fn number(text: &str) -> i64 {
@@ -578,6 +531,10 @@ fn unsigned(text: &str) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::flags::Value;
+
+    /// Ends the help of an option that is understood and can't be served yet.
+    const NOT_YET: &str = " (not available yet)";
 
     fn parsed(line: &str) -> Result<Options, Stop> {
         parse(line.split(' ').map(OsString::from).collect())
@@ -670,9 +627,9 @@ mod tests {
 
     #[test]
     fn what_is_not_available_yet_is_taken_and_named() {
-        for name in NOT_YET {
-            let flag = FLAGS.iter().find(|flag| flag.names[0] == name).unwrap();
-            let line = if flag.value.is_some() { format!("{name} yes") } else { name.to_string() };
+        for flag in FLAGS[0].flags.iter().filter(|flag| flag.help.ends_with(NOT_YET)) {
+            let name = flag.names[0];
+            let line = if flag.value == Value::None { name.into() } else { format!("{name} yes") };
             assert_eq!(parsed(&line).unwrap().unavailable.as_deref(), Some(name));
         }
     }
@@ -686,7 +643,7 @@ mod tests {
     #[test]
     fn the_help_names_every_option_within_eighty_columns() {
         let help = usage("redis-benchmark");
-        for flag in FLAGS {
+        for flag in FLAGS[0].flags {
             assert!(help.contains(&format!("\n {}", flag.names[0])), "{}", flag.names[0]);
         }
         assert!(help.lines().all(|line| line.len() <= 85), "{help}");

@@ -26,7 +26,8 @@ use report::StepResult;
 use resp::{Value, ValueDecoder};
 
 use super::Applet;
-use flags::{Options, Stop};
+use crate::flags::Stop;
+use flags::Options;
 use idle::IdleEnd;
 use live::Live;
 use server_config::{ServerConfig, no_connection, system_text};

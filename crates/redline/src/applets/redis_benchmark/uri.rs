@@ -2,7 +2,8 @@
 //!
 //! Read as the original reads them, with its words for what is wrong.
 
-use super::flags::{Options, Stop, number, port};
+use super::flags::{Options, number, port};
+use crate::flags::Stop;
 
 /// Takes what `text` says into the options.
 ///
