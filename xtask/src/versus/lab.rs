@@ -6,10 +6,9 @@ use super::series::{Cell, Series, print_rates};
 use super::store::{CONNECTIONS, KEYS, VALUE_BYTES, requests};
 use super::{Bench, program};
 use anyhow::{Context, Result, bail};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use std::env;
 use std::path::PathBuf;
-use std::process::Command;
 use testkit::peer::Peer;
 
 /// Requests of the run that shows whether a generator works here, long enough for each to print a
@@ -28,14 +27,29 @@ pub struct Options {
     /// Multiplies the number of requests of a run (1: about a second)
     #[arg(long, default_value_t = 1.0)]
     scale: f64,
+    /// The personality that Redline's generator takes
+    #[arg(long = "as", value_enum, default_value_t = Dialect::RedisBenchmark)]
+    personality: Dialect,
 }
 
 /// How a generator is called, and where its rate stands in what it prints.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Dialect {
     RedisBenchmark,
+    #[value(name = "memtier_benchmark")]
     Memtier,
     RespBenchmark,
+}
+
+impl Dialect {
+    /// The program that speaks it, which is also the name of Redline's applet.
+    fn program(self) -> &'static str {
+        match self {
+            Dialect::RedisBenchmark => "redis-benchmark",
+            Dialect::Memtier => "memtier_benchmark",
+            Dialect::RespBenchmark => "resp-benchmark",
+        }
+    }
 }
 
 struct Generator {
@@ -51,7 +65,7 @@ pub fn run(bench: &Bench, options: &Options) -> Result<()> {
     let prefix = bench.pinning.server_prefix();
     let prefix: Vec<&str> = prefix.iter().map(String::as_str).collect();
     let server = Peer::start_prefixed(&prefix, &env::current_exe()?, &["reply-server"])?;
-    let mut generators = generators(bench);
+    let mut generators = generators(bench, options.personality);
     generators.retain(|generator| match generator.rate(bench, &server, 16, TRIAL_REQUESTS) {
         Ok(_) => true,
         Err(error) => {
@@ -95,26 +109,21 @@ pub fn run(bench: &Bench, options: &Options) -> Result<()> {
 }
 
 /// The generators found, Redline first.
-fn generators(bench: &Bench) -> Vec<Generator> {
+fn generators(bench: &Bench, personality: Dialect) -> Vec<Generator> {
     let mut found = Vec::new();
     if let Some(redline) = &bench.redline {
-        let candidate = Generator {
-            name: "redline redis-benchmark".to_string(),
+        found.push(Generator {
+            name: format!("redline {}", personality.program()),
             program: redline.clone(),
-            first_words: vec!["redis-benchmark".to_string()],
-            dialect: Dialect::RedisBenchmark,
-        };
-        if candidate.answers_help() {
-            found.push(candidate);
-        } else {
-            eprintln!("left out: redline: it has no redis-benchmark yet");
-        }
+            first_words: vec![personality.program().to_string()],
+            dialect: personality,
+        });
     }
     let others = [
-        ("redis-benchmark", Dialect::RedisBenchmark),
+        (Dialect::RedisBenchmark.program(), Dialect::RedisBenchmark),
         ("valkey-benchmark", Dialect::RedisBenchmark),
-        ("memtier_benchmark", Dialect::Memtier),
-        ("resp-benchmark", Dialect::RespBenchmark),
+        (Dialect::Memtier.program(), Dialect::Memtier),
+        (Dialect::RespBenchmark.program(), Dialect::RespBenchmark),
     ];
     for (name, dialect) in others {
         match program(name) {
@@ -141,11 +150,6 @@ fn empty_cell(pipeline: u64, generators: &[Generator]) -> Cell {
 }
 
 impl Generator {
-    fn answers_help(&self) -> bool {
-        let output = Command::new(&self.program).args(&self.first_words).arg("--help").output();
-        output.is_ok_and(|output| output.status.success() && !output.stdout.is_empty())
-    }
-
     /// Requests a second, as the generator reports them.
     fn rate(&self, bench: &Bench, server: &Peer, pipeline: u64, requests: u64) -> Result<f64> {
         let mut command = bench.client_command(&self.program);
