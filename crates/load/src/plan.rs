@@ -58,6 +58,10 @@ pub struct Plan {
     pub reply_timeout_ms: Option<u64>,
     /// Size of the values written, for reports only.
     pub payload_bytes: u64,
+    /// The targets are nodes of a cluster, whose slots say where each request goes; absent: each connection keeps to
+    /// its target.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<Cluster>,
 }
 
 impl Default for Plan {
@@ -81,8 +85,50 @@ impl Default for Plan {
             errors: ErrorPolicy::Count,
             reply_timeout_ms: None,
             payload_bytes: 0,
+            cluster: None,
         }
     }
+}
+
+/// How a cluster is loaded. Each connection of the plan is then a client: it draws requests, keeps `pipeline` of them in
+/// flight, and sends each to the node that serves the slot of its keys, over a socket of its own to that node.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cluster {
+    /// Which nodes get commands that only read.
+    #[serde(default)]
+    pub replica_reads: ReplicaReads,
+    /// How clients relate to nodes.
+    #[serde(default)]
+    pub clients: ClusterClients,
+    /// Every `{tag}` in a command stands for a hash tag whose slot is served by the client's own node; all
+    /// requests sent together share one (redis-benchmark).
+    #[serde(default)]
+    pub tags: bool,
+}
+
+/// Which nodes of a cluster get commands that only read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReplicaReads {
+    /// Primaries.
+    #[default]
+    No,
+    /// Replicas; the primary where there is none that can be reached.
+    Yes,
+    /// Primary and replicas in equal shares.
+    All,
+}
+
+/// How clients relate to the nodes of a cluster. In both, client `i` calls node `i % nodes` its own: commands without a
+/// key go there.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ClusterClients {
+    /// A client has `pipeline` requests in flight, wherever they go (redis-benchmark).
+    #[default]
+    One,
+    /// A client has `pipeline` requests in flight for each primary (memtier_benchmark's `--cluster-mode`).
+    EachNode,
 }
 
 /// One server to load.
@@ -395,6 +441,9 @@ pub enum PlanError {
     /// A user without a password.
     #[error("a user name needs a password")]
     UserWithoutPassword,
+    /// A cluster that is named by a socket in the file system.
+    #[error("a cluster needs the TCP address of one of its nodes")]
+    ClusterNeedsTcp,
     /// A command's text can't be understood.
     #[error("{0}")]
     Template(#[from] crate::template::TemplateError),
@@ -457,6 +506,10 @@ impl Plan {
         }
         if !self.keep_alive && !batches {
             return Err(PlanError::ReconnectNeedsBatches);
+        }
+        let is_unix = |target: &Target| matches!(target.address, Address::Unix { .. });
+        if self.cluster.is_some() && self.targets.iter().any(is_unix) {
+            return Err(PlanError::ClusterNeedsTcp);
         }
         Ok(())
     }
@@ -531,6 +584,13 @@ mod tests {
                     plan.clock = LatencyClock::FirstByte;
                 },
                 "this latency clock needs the batch pipeline mode",
+            ),
+            (
+                |plan| {
+                    plan.targets[0] = Target::unix("/s");
+                    plan.cluster = Some(Cluster::default());
+                },
+                "a cluster needs the TCP address of one of its nodes",
             ),
         ];
         for (breaking, text) in broken {

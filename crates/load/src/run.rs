@@ -244,5 +244,7 @@ fn step_result(
         bytes_in: sum(|result| result.bytes_in),
         bytes_out: sum(|result| result.bytes_out),
         interrupted: control.is_stopped(),
+        cluster: None,
+        outage: None,
     }
 }

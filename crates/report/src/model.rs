@@ -149,6 +149,12 @@ pub struct StepResult {
     pub bytes_out: u64,
     /// True when the user ended the step early.
     pub interrupted: bool,
+    /// What the nodes did, when the target was a cluster.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<ClusterResult>,
+    /// When servers could not be reached or would not serve, in a run that goes on over that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outage: Option<Outage>,
 }
 
 impl StepResult {
@@ -172,6 +178,10 @@ pub struct CommandResult {
     pub count: u64,
     /// Error replies by class: the first word of the error (`ERR`, `MOVED`, `OOM`, …). They are in no histogram.
     pub errors: BTreeMap<String, u64>,
+    /// What made requests be sent again, by class: redirections (`MOVED`, `ASK`), refusals that pass (`TRYAGAIN`,
+    /// `CLUSTERDOWN`, …), lost connections ([`LOST_CONNECTION`]). Such a request counts once, with its last reply.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub retried: BTreeMap<String, u64>,
     /// Replies of read commands that found something.
     pub hits: u64,
     /// Replies of read commands that found nothing (null, or an empty collection).
@@ -189,6 +199,7 @@ impl CommandResult {
             label: label.into(),
             count: 0,
             errors: BTreeMap::new(),
+            retried: BTreeMap::new(),
             hits: 0,
             misses: 0,
             service: Histogram::new(),
@@ -206,6 +217,9 @@ impl CommandResult {
         self.count += other.count;
         for (class, count) in &other.errors {
             *self.errors.entry(class.clone()).or_default() += count;
+        }
+        for (class, count) in &other.retried {
+            *self.retried.entry(class.clone()).or_default() += count;
         }
         self.hits += other.hits;
         self.misses += other.misses;
@@ -249,6 +263,71 @@ pub struct Generator {
     pub max_backlog: u64,
 }
 
+/// What the nodes of a cluster did in a step.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClusterResult {
+    /// Every node that was ever connected to or known, primaries first, in the order of their slots.
+    pub nodes: Vec<NodeResult>,
+    /// How often the map of slots was read during the step.
+    pub refreshes: u64,
+    /// Requests of the busiest primary over the mean of all primaries that have slots; 1 is even, 0 without requests.
+    pub imbalance: f64,
+}
+
+/// What one node of a cluster did in a step.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct NodeResult {
+    /// Its id in the cluster; empty when only its address became known.
+    pub id: String,
+    /// `host:port`.
+    pub address: String,
+    /// What it was at the end of the step.
+    pub role: NodeRole,
+    /// Slots that it (or its primary) served at the end of the step.
+    pub slots: u32,
+    /// Replies that were no errors: the samples of `service`.
+    pub count: u64,
+    /// Error replies by class.
+    pub errors: BTreeMap<String, u64>,
+    /// What this node answered, or failed to answer, to requests that were sent again.
+    pub retried: BTreeMap<String, u64>,
+    /// First send of a request, which may have been to another node, to the reply of this one.
+    pub service: Histogram,
+}
+
+/// What a node of a cluster is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NodeRole {
+    /// It serves slots of its own.
+    Primary,
+    /// It follows a primary.
+    Replica,
+    /// The cluster does not name it (any more).
+    #[default]
+    Gone,
+}
+
+/// A time in which servers could not be reached or would not serve. Times are since the start of the measured time.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outage {
+    /// When the first connection failed, or the first request was refused.
+    pub first_error_ns: u64,
+    /// When the last one was.
+    pub last_error_ns: u64,
+    /// Longest time that a request waited for its reply, over all its attempts, if it met any of these errors.
+    pub longest_stall_ns: u64,
+    /// Connections that could not be made, or broke.
+    pub connection_errors: u64,
+    /// Requests that were refused or cut off, each time that happened to them.
+    pub refused: u64,
+    /// Requests that were given up, or had no reply when the step ended.
+    pub lost: u64,
+}
+
+/// The class in [`CommandResult::retried`] of requests whose connection broke or could not be made.
+pub const LOST_CONNECTION: &str = "CONNECTION";
+
 fn per_second(count: u64, duration_ns: u64) -> f64 {
     if duration_ns == 0 { 0.0 } else { count as f64 * 1e9 / duration_ns as f64 }
 }
@@ -287,6 +366,12 @@ mod tests {
             bytes_in: 10,
             bytes_out: 20,
             interrupted: false,
+            cluster: Some(ClusterResult {
+                nodes: vec![NodeResult { address: "h:1".into(), ..NodeResult::default() }],
+                refreshes: 1,
+                imbalance: 1.5,
+            }),
+            outage: Some(Outage { lost: 2, ..Outage::default() }),
         }
     }
 

@@ -2,6 +2,7 @@
 
 pub mod csv;
 pub mod json;
+pub mod nodes;
 pub mod text;
 
 #[cfg(test)]

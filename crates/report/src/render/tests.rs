@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::{csv, json, text};
 use crate::model::{
-    CommandResult, Generator, LatencyClock, Machine, RunResult, SCHEMA_VERSION, SeriesPoint,
-    StepResult, Target, Tool,
+    ClusterResult, CommandResult, Generator, LatencyClock, Machine, NodeResult, NodeRole, Outage,
+    RunResult, SCHEMA_VERSION, SeriesPoint, StepResult, Target, Tool,
 };
 
 fn command(label: &str, latencies_ns: &[(u64, u64)]) -> CommandResult {
@@ -41,6 +41,8 @@ fn step(title: &str, commands: Vec<CommandResult>) -> StepResult {
         bytes_in: 10,
         bytes_out: 20,
         interrupted: false,
+        cluster: None,
+        outage: None,
     }
 }
 
@@ -233,4 +235,60 @@ fn the_schema_names_every_field() {
             assert!(named(pointer).contains_key(field), "{pointer} lacks {field}");
         }
     }
+}
+
+/// A cluster whose second primary failed for a while.
+fn cluster() -> RunResult {
+    let mut step = step("SET", vec![command("SET", &[(250_000, 9_000)])]);
+    step.totals.retried = [("CONNECTION".to_owned(), 100), ("MOVED".to_owned(), 2)].into();
+    let node = |address: &str, role, slots, count: u64| {
+        let mut node =
+            NodeResult { address: address.into(), role, slots, count, ..NodeResult::default() };
+        node.service.record(250_000, count);
+        node
+    };
+    let mut replica = node("10.0.0.2:6379", NodeRole::Replica, 8_192, 0);
+    replica.retried.insert("CONNECTION".into(), 100);
+    step.cluster = Some(ClusterResult {
+        nodes: vec![
+            node("10.0.0.1:6379", NodeRole::Primary, 8_192, 6_000),
+            node("10.0.0.3:6379", NodeRole::Primary, 8_192, 3_000),
+            replica,
+        ],
+        refreshes: 3,
+        imbalance: 4.0 / 3.0,
+    });
+    step.outage = Some(Outage {
+        first_error_ns: 1_000_000_000,
+        last_error_ns: 2_345_678_000,
+        longest_stall_ns: 1_400_000_000,
+        connection_errors: 60,
+        refused: 100,
+        lost: 1,
+    });
+    run(vec![step.clone(), step])
+}
+
+#[test]
+fn nodes_and_an_outage_as_text() {
+    let text = text::render(&cluster());
+    let expected = "
+Nodes (the busiest primary had up to 1.33 times the mean), latency in ms
+node           role     slots  requests  share    p50    p99  errors  again
+10.0.0.1:6379  primary  50.0%    12,000  66.7%  0.250  0.250       0      0
+10.0.0.3:6379  primary  50.0%     6,000  33.3%  0.250  0.250       0      0
+10.0.0.2:6379  replica  50.0%         0   0.0%      -      -       0    200
+
+- SET: sent again, by class: CONNECTION 100, MOVED 2
+- SET: outage: first error at 1.000 s, last at 2.346 s, longest stall 1400.0 ms;
+  60 connection errors, 100 requests refused or cut off, 1 lost.
+";
+    assert!(text.contains(expected), "{text}");
+}
+
+#[test]
+fn a_cluster_s_result_keeps_to_the_schema() {
+    let schema: Value = serde_json::from_str(include_str!("../../schema.json")).unwrap();
+    let result: Value = serde_json::from_str(&json::render(&cluster())).unwrap();
+    assert_eq!(testkit::schema::complaints(&schema, &result), Vec::<String>::new());
 }

@@ -2,6 +2,7 @@
 //!
 //! It fits into 80 columns with everyday figures, and has neither colours nor control characters.
 
+use super::nodes;
 use crate::calendar::Utc;
 use crate::histogram::Histogram;
 use crate::model::{CommandResult, RunResult, StepResult};
@@ -27,6 +28,7 @@ pub fn render(run: &RunResult) -> String {
         out.push_str("\nLatency in ms\n");
     }
     out.push_str(&table(run, |command| &command.service));
+    out.push_str(&nodes::table(run));
     let remarks = remarks(run);
     if !remarks.is_empty() {
         out.push('\n');
@@ -210,6 +212,8 @@ fn remarks(run: &RunResult) -> Vec<String> {
     let mut remarks = run.notes.clone();
     for step in &run.steps {
         remarks.extend(error_remark(step));
+        remarks.extend(nodes::retry_remark(step));
+        remarks.extend(nodes::outage_remark(step));
         remarks.extend(rate_remark(step));
     }
     let busy: Vec<&str> = run

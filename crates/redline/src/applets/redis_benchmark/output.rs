@@ -181,6 +181,8 @@ mod tests {
             bytes_in: 0,
             bytes_out: 0,
             interrupted: false,
+            cluster: None,
+            outage: None,
         }
     }
 
