@@ -33,7 +33,12 @@ pub enum Value {
     /// Out-of-band data, which answers no command.
     Push(Vec<Value>),
     /// A floating point number.
-    Double(f64),
+    Double {
+        /// Its value.
+        value: f64,
+        /// As the server wrote it.
+        text: Vec<u8>,
+    },
     /// A boolean.
     Boolean(bool),
     /// An integer of any size, in decimal.
@@ -121,7 +126,9 @@ impl Reader<'_> {
                     _ => Value::Bulk(text),
                 }
             }
-            ReplyKind::Double(span) => Value::Double(double(span.of(self.buf))?),
+            ReplyKind::Double(span) => {
+                Value::Double { value: double(span.of(self.buf))?, text: bytes(span) }
+            }
             ReplyKind::Boolean(value) => Value::Boolean(value),
             ReplyKind::BigNumber(span) => Value::BigNumber(bytes(span)),
             ReplyKind::Push(count) => Value::Push(self.elements(count, depth)?),

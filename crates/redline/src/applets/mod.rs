@@ -1,8 +1,10 @@
 //! The applets: one file each, one row in [`APPLETS`] each.
 
 mod bench;
+mod cli;
 mod redis_benchmark;
 mod server;
+mod server_uri;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -21,4 +23,5 @@ pub struct Applet {
 }
 
 /// All applets, in the order in which the help lists them.
-pub const APPLETS: &[Applet] = &[bench::APPLET, server::APPLET, redis_benchmark::APPLET];
+pub const APPLETS: &[Applet] =
+    &[bench::APPLET, server::APPLET, cli::APPLET, redis_benchmark::APPLET];

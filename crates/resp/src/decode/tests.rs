@@ -71,8 +71,8 @@ fn every_type() {
         (b"~1\r\n:1\r\n", Value::Set(vec![Value::Integer(1)])),
         (b">1\r\n:1\r\n", Value::Push(vec![Value::Integer(1)])),
         (b"%1\r\n$1\r\nk\r\n#t\r\n", Value::Map(vec![(bulk("k"), Value::Boolean(true))])),
-        (b",-inf\r\n", Value::Double(f64::NEG_INFINITY)),
-        (b",1e3\r\n", Value::Double(1000.0)),
+        (b",-inf\r\n", double(f64::NEG_INFINITY, "-inf")),
+        (b",1e3\r\n", double(1000.0, "1e3")),
         (
             b"(123456789012345678901234567890\r\n",
             Value::BigNumber(b"123456789012345678901234567890".to_vec()),
@@ -154,7 +154,7 @@ fn write(value: &Value, reply: &mut Reply<'_>) {
         Value::Bulk(bytes) => reply.bulk(bytes),
         Value::Null => reply.null(),
         Value::NullArray => reply.null_array(),
-        Value::Double(value) => reply.double(*value),
+        Value::Double { value, .. } => reply.double(*value),
         Value::Boolean(value) => reply.boolean(*value),
         Value::BigNumber(digits) => reply.big_number(digits),
         Value::Verbatim { format, text } => reply.verbatim(*format, text),
@@ -182,6 +182,18 @@ fn write(value: &Value, reply: &mut Reply<'_>) {
     }
 }
 
+fn double(value: f64, text: &str) -> Value {
+    Value::Double { value, text: text.as_bytes().to_vec() }
+}
+
+/// A double with the text that our server writes for it.
+fn written_double(value: f64) -> Value {
+    let mut out = OutputBuffer::new();
+    Reply::new(&mut out, Protocol::Resp3).double(value);
+    let bytes = out.to_vec();
+    Value::Double { value, text: bytes[1..bytes.len() - 2].to_vec() }
+}
+
 /// Any value of RESP3.
 fn value() -> BoxedStrategy<Value> {
     let leaf = prop_oneof![
@@ -191,7 +203,7 @@ fn value() -> BoxedStrategy<Value> {
         (0i64..20).prop_map(Value::Integer),
         prop::collection::vec(any::<u8>(), 0..130).prop_map(Value::Bulk),
         Just(Value::Null),
-        any::<f64>().prop_map(Value::Double),
+        any::<f64>().prop_map(written_double),
         any::<bool>().prop_map(Value::Boolean),
         "-?[1-9][0-9]{0,40}".prop_map(|digits| Value::BigNumber(digits.into_bytes())),
         "[ -~]{0,12}".prop_map(|t| Value::Verbatim { format: *b"txt", text: t.into_bytes() }),

@@ -3,12 +3,12 @@
 //! The options become plans (`steps`), the engine runs them, and `output` prints what came of it; nothing is measured here.
 
 mod dataset;
-mod flags;
+pub(super) mod flags;
 mod grid;
 mod idle;
 mod live;
 mod output;
-mod server_config;
+pub(super) mod server_config;
 mod steps;
 mod suite;
 mod uri;

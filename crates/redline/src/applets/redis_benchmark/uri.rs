@@ -1,79 +1,31 @@
-//! Server addresses in one word: `redis://user:password@host:port/db`.
-//!
-//! Read as the original reads them, with its words for what is wrong.
+//! What a server address in one word (`-u`) means for the options.
 
-use super::flags::{Options, number, port};
-use crate::flags::Stop;
+use super::flags::Options;
+use crate::applets::server_uri;
 
 /// Takes what `text` says into the options.
 ///
 /// # Errors
-/// The original's sentence for an unknown scheme, for broken percent encoding and for a port out of range.
+/// The original's sentence for what is wrong with it.
 pub fn apply(options: &mut Options, text: &str) -> Result<(), String> {
-    let (scheme, rest) = text.split_once("://").ok_or("Invalid URI scheme")?;
-    match scheme.to_ascii_lowercase().as_str() {
-        "redis" | "valkey" => {}
-        "rediss" | "valkeys" => {
-            options.unavailable.get_or_insert(format!("{scheme}://"));
-        }
-        _ => return Err("Invalid URI scheme".into()),
+    let uri = server_uri::parse(text)?;
+    if uri.is_tls {
+        let (scheme, _) = text.split_once("://").unwrap_or_default();
+        options.unavailable.get_or_insert(format!("{}://", scheme.to_ascii_lowercase()));
     }
-    let rest = match rest.split_once('@') {
-        None => rest,
-        Some((credentials, rest)) => {
-            let password = match credentials.split_once(':') {
-                None => credentials,
-                Some((user, password)) => {
-                    options.user = Some(percent_decoded(user)?).filter(|user| !user.is_empty());
-                    password
-                }
-            };
-            options.password = Some(percent_decoded(password)?);
-            rest
-        }
-    };
-    let (place, database) = rest.split_once('/').unwrap_or((rest, ""));
-    if !place.is_empty() {
-        let (host, port_text) =
-            match place.strip_prefix('[').and_then(|inner| inner.split_once(']')) {
-                Some((host, after)) => (host, after.strip_prefix(':')),
-                None => match place.split_once(':') {
-                    Some((host, port_text)) => (host, Some(port_text)),
-                    None => (place, None),
-                },
-            };
-        options.host = host.into();
-        if let Some(port_text) = port_text {
-            options.port = port(number(port_text)).map_err(|stop| match stop {
-                Stop::Refused(sentence) => sentence,
-                _ => String::new(),
-            })?;
-        }
+    if uri.password.is_some() {
+        (options.user, options.password) = (uri.user, uri.password);
     }
-    if !database.is_empty() {
-        options.database = number(database);
+    if let Some(host) = uri.host {
+        options.host = host;
+    }
+    if let Some(port) = uri.port {
+        options.port = port;
+    }
+    if let Some(database) = uri.database {
+        options.database = database;
     }
     Ok(())
-}
-
-fn percent_decoded(text: &str) -> Result<String, String> {
-    let mut decoded = Vec::with_capacity(text.len());
-    let mut bytes = text.bytes();
-    while let Some(byte) = bytes.next() {
-        if byte != b'%' {
-            decoded.push(byte);
-            continue;
-        }
-        let (Some(high), Some(low)) = (bytes.next(), bytes.next()) else {
-            return Err("Incomplete URI encoding".into());
-        };
-        let digit = |byte: u8| char::from(byte).to_digit(16);
-        let (Some(high), Some(low)) = (digit(high), digit(low)) else {
-            return Err("Illegal character in URI encoding".into());
-        };
-        decoded.push((high * 16 + low) as u8);
-    }
-    Ok(String::from_utf8_lossy(&decoded).into_owned())
 }
 
 #[cfg(test)]
@@ -102,18 +54,5 @@ mod tests {
         assert_eq!(read("redis://").unwrap(), Options::default());
         assert_eq!(read("redis:///3").unwrap().database, 3);
         assert_eq!(read("rediss://host").unwrap().unavailable.as_deref(), Some("rediss://"));
-    }
-
-    #[test]
-    fn what_is_wrong_is_said_as_the_original_says_it() {
-        for (text, sentence) in [
-            ("foo://x", "Invalid URI scheme"),
-            ("localhost", "Invalid URI scheme"),
-            ("redis://u:p%zz@h", "Illegal character in URI encoding"),
-            ("redis://u:p%4@h", "Incomplete URI encoding"),
-            ("redis://h:70000", "Invalid server port."),
-        ] {
-            assert_eq!(read(text).unwrap_err(), sentence, "{text}");
-        }
     }
 }
