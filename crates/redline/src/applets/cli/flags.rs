@@ -276,8 +276,7 @@ const COMMANDS: &[Flag<Options>] = &[
                 Some(b'y' | b'Y') => options.show_pushes = Some(true),
                 Some(b'n' | b'N') => options.show_pushes = Some(false),
                 _ => options.warnings.push(format!(
-                    "Unknown --show-pushes value '{}' (valid: '[y]es', '[n]o')",
-                    value
+                    "Unknown --show-pushes value '{value}' (valid: '[y]es', '[n]o')"
                 )),
             }
             Ok(())
