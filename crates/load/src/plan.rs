@@ -3,11 +3,16 @@
 //! Every command line becomes a [`Plan`]; the engine knows nothing else. Stop rule, pacing and clock are values here,
 //! so that no loop is written twice. A plan in JSON can be run again; passwords are left out of it.
 
+pub mod connections;
+pub mod objects;
+
 use report::model::LatencyClock;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::argument::Argument;
+use connections::{Connections, OnLoss, Retry};
+use objects::{Fetch, ObjectCommand, Objects, OneOf, Scan, Store};
 
 /// Most connections that one plan may open.
 pub const MAX_CONNECTIONS: u32 = 100_000;
@@ -37,8 +42,14 @@ pub struct Plan {
     pub keep_alive: bool,
     /// Commands that each new connection sends after authentication and selection; an error reply to one ends the run.
     pub prefix: Vec<Vec<Argument>>,
-    /// What is sent; a request is drawn from it by weight.
+    /// What is sent; which entry is next is the plan's `choice`.
     pub mix: Vec<MixEntry>,
+    /// How the next entry of the mix is chosen.
+    #[serde(default)]
+    pub choice: Choice,
+    /// What [`CommandText::Store`], [`CommandText::Fetch`] and [`CommandText::Objects`] write and read.
+    #[serde(default)]
+    pub objects: Objects,
     /// What `__rand_int__` and its kin stand for.
     pub placeholders: Placeholders,
     /// When the step is over.
@@ -53,6 +64,15 @@ pub struct Plan {
     pub seed: u64,
     /// What an error reply does.
     pub errors: ErrorPolicy,
+    /// Requests that are sent again when they fail; absent: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry: Option<Retry>,
+    /// How connections come and go.
+    #[serde(default)]
+    pub lifetime: Connections,
+    /// What is kept of the run beyond its totals.
+    #[serde(default)]
+    pub detail: Detail,
     /// The run fails when a connection waits longer than this for a reply; absent: as long as the stop rule allows.
     #[serde(default)]
     pub reply_timeout_ms: Option<u64>,
@@ -76,6 +96,8 @@ impl Default for Plan {
             keep_alive: true,
             prefix: Vec::new(),
             mix: vec![MixEntry::new("PING", vec![CommandText::arguments(["PING"])])],
+            choice: Choice::default(),
+            objects: Objects::default(),
             placeholders: Placeholders::default(),
             stop: Stop { requests: Some(100_000), ..Stop::default() },
             warm_up: WarmUp::default(),
@@ -83,6 +105,9 @@ impl Default for Plan {
             clock: LatencyClock::PerRequest,
             seed: 0,
             errors: ErrorPolicy::Count,
+            retry: None,
+            lifetime: Connections::default(),
+            detail: Detail::default(),
             reply_timeout_ms: None,
             payload_bytes: 0,
             cluster: None,
@@ -262,6 +287,20 @@ pub enum Protocol {
     Resp2,
     /// Asked for by `HELLO 3`.
     Resp3,
+    /// memcached's text protocol. Like the other two of memcached it has only [`CommandText::Store`] and
+    /// [`CommandText::Fetch`], and all targets of the plan must speak it.
+    MemcacheText,
+    /// memcached's binary protocol; user and password are sent by SASL PLAIN.
+    MemcacheBinary,
+    /// memcached's meta commands, `ms` and `mg`.
+    MemcacheMeta,
+}
+
+impl Protocol {
+    /// True for the protocols of memcached.
+    pub fn is_memcache(self) -> bool {
+        matches!(self, Self::MemcacheText | Self::MemcacheBinary | Self::MemcacheMeta)
+    }
 }
 
 /// Requests in flight on one connection.
@@ -290,26 +329,64 @@ pub enum PipelineMode {
     Window,
 }
 
+/// How the next entry of a mix is chosen.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Choice {
+    /// At random, by weight.
+    #[default]
+    Random,
+    /// In turn, on each connection for itself: each entry as often as its weight says, from the first to the last, and over again.
+    Cycle,
+}
+
+/// What is kept of a run beyond its totals; each part costs memory, so none is kept unasked.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Detail {
+    /// Each second of each command, with its histogram: [`report::model::CommandResult::series`].
+    pub command_seconds: bool,
+    /// Each connection's own results, with its seconds: [`report::model::StepResult::clients`].
+    pub clients: bool,
+}
+
+/// An entry that is not in the cycle but follows another one: memtier_benchmark's `WAIT`s after its `SET`s.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Follows {
+    /// Index in the mix of the entry that it follows; that one follows none.
+    pub entry: u32,
+    /// After so many of those …
+    pub after: u32,
+    /// … come so many of these.
+    pub times: u32,
+}
+
 /// A command, or a sequence of commands sent together, and how often it is chosen.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MixEntry {
     /// Its name in reports; entries with the same label are reported together.
     pub label: String,
     /// One command, or several that are always sent in this order; each reply is one request.
     pub commands: Vec<CommandText>,
-    /// Its share: weight over the sum of all weights; at least 1.
+    /// Its share: weight over the sum of all weights; at least 1. In a cycle: how many times it is sent in turn.
     pub weight: u32,
+    /// It is not chosen, but sent after another entry; needs [`Choice::Cycle`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub follows: Option<Follows>,
+    /// The commands are sent between `MULTI` and `EXEC`, and are one request whose latency ends with the reply to `EXEC`; a null
+    /// reply to that is an abort ([`report::model::CommandResult::aborts`]).
+    #[serde(default)]
+    pub transaction: bool,
 }
 
 impl MixEntry {
     /// An entry of weight 1.
     pub fn new(label: impl Into<String>, commands: Vec<CommandText>) -> Self {
-        Self { label: label.into(), commands, weight: 1 }
+        Self { label: label.into(), commands, weight: 1, follows: None, transaction: false }
     }
 }
 
 /// A command with placeholders, in one of the syntaxes that people know.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandText {
     /// Arguments with the placeholders of redis-benchmark and valkey-benchmark: `__rand_int__`, `__rand_1st__` to
@@ -320,6 +397,16 @@ pub enum CommandText {
     Line(String),
     /// Sent as it is, ended by CR LF: an inline command; placeholders as in `Arguments`.
     Inline(String),
+    /// Writes an object of the plan.
+    Store(Store),
+    /// Reads objects of the plan.
+    Fetch(Fetch),
+    /// Arguments that hold keys and values of the plan's objects.
+    Objects(ObjectCommand),
+    /// One of many commands.
+    OneOf(OneOf),
+    /// The next request of an iteration over the keyspace.
+    Scan(Scan),
 }
 
 impl CommandText {
@@ -394,7 +481,8 @@ pub enum Pacing {
     Closed,
     /// Request `i` of the run is due at start + `i`/rate, whether or not the server keeps up; none is dropped.
     Constant {
-        /// Requests a second over all connections.
+        /// Requests a second over all connections. They take turns, so a rate for each connection is that rate times the
+        /// connections: each keeps its own exactly, evenly spaced, and they do not send together.
         rate_rps: f64,
     },
 }
@@ -438,6 +526,29 @@ pub enum PlanError {
     /// A client certificate without its key, or the other way round.
     #[error("a client certificate needs its private key, and a key needs its certificate")]
     CertificateWithoutKey,
+    /// A part of the plan that the engine can't carry out.
+    #[error("{0} is not available yet")]
+    NotYet(&'static str),
+    /// A normal law without a width.
+    #[error("the standard deviation must be above 0 and finite, and the median finite")]
+    Gaussian,
+    /// Memcached's protocols beside others, or with commands that they don't have.
+    #[error(
+        "memcached's protocols have only sets and gets of objects, and all targets must speak the same one"
+    )]
+    Memcache,
+    /// A follower of a follower, of itself or of nothing, or one outside a cycle.
+    #[error("an entry can only follow another one that is in the cycle")]
+    Follower,
+    /// An iteration beside other commands, or with requests in flight.
+    #[error("an iteration with SCAN must be the only command, with a pipeline depth of 1")]
+    ScanAlone,
+    /// Values to compare with, where there are none.
+    #[error("verification needs imported items, and one key a request")]
+    NothingToVerify,
+    /// A read of several keys from an offset.
+    #[error("a read of several keys has no offset")]
+    OffsetOfMany,
     /// A user without a password.
     #[error("a user name needs a password")]
     UserWithoutPassword,
@@ -479,6 +590,11 @@ impl Plan {
                 return Err(PlanError::Empty("commands"));
             }
         }
+        self.objects.check()?;
+        self.lifetime.check(self.connections)?;
+        self.retry.iter().try_for_each(Retry::check)?;
+        self.check_mix()?;
+        self.check_availability()?;
         let rows = self.placeholders.fields.first().map(|field| field.values.len());
         if self
             .placeholders
@@ -512,6 +628,123 @@ impl Plan {
             return Err(PlanError::ClusterNeedsTcp);
         }
         Ok(())
+    }
+
+    /// Rules of the mix that concern objects, followers, iterations and protocols.
+    fn check_mix(&self) -> Result<(), PlanError> {
+        let is_in_cycle = |entry: &MixEntry| entry.follows.is_none();
+        for entry in &self.mix {
+            if let Some(follows) = entry.follows {
+                let leader = self.mix.get(follows.entry as usize);
+                if self.choice != Choice::Cycle || !leader.is_some_and(is_in_cycle) {
+                    return Err(PlanError::Follower);
+                }
+                within("follower ratio", follows.after.into(), 1, u32::MAX.into())?;
+                within("follower ratio", follows.times.into(), 1, u32::MAX.into())?;
+            }
+            for command in &entry.commands {
+                self.check_command(command)?;
+            }
+        }
+        let memcache = self.targets.iter().find(|target| target.protocol.is_memcache());
+        if let Some(first) = memcache {
+            let is_plain = |command: &CommandText| {
+                matches!(command, CommandText::Store(Store { offset: 0, .. }))
+                    || matches!(command, CommandText::Fetch(Fetch { offset: 0, .. }))
+            };
+            let are_alike = self.targets.iter().all(|target| target.protocol == first.protocol);
+            let mut commands = self.mix.iter().flat_map(|entry| &entry.commands);
+            let has_transaction = self.mix.iter().any(|entry| entry.transaction);
+            if !are_alike || has_transaction || !commands.all(is_plain) || !self.prefix.is_empty() {
+                return Err(PlanError::Memcache);
+            }
+        }
+        Ok(())
+    }
+
+    fn check_command(&self, command: &CommandText) -> Result<(), PlanError> {
+        match command {
+            CommandText::Store(store) => {
+                store.keys.check()?;
+                within("offset", store.offset, 0, objects::MAX_VALUE_BYTES)?;
+                store.expiry_s.map_or(Ok(()), |range| range.check("greatest expiry"))
+            }
+            CommandText::Fetch(fetch) => {
+                fetch.keys.check()?;
+                within("offset", fetch.offset, 0, objects::MAX_VALUE_BYTES)?;
+                within("keys of a read", fetch.count.into(), 1, objects::MAX_FETCH_KEYS)?;
+                if fetch.verify && (self.objects.imported.is_empty() || fetch.count != 1) {
+                    return Err(PlanError::NothingToVerify);
+                }
+                if fetch.offset > 0 && fetch.count > 1 {
+                    return Err(PlanError::OffsetOfMany);
+                }
+                Ok(())
+            }
+            CommandText::Objects(command) => {
+                command.keys.check()?;
+                command.arguments.iter().flatten().try_for_each(|part| match part {
+                    objects::Part::Number(range) => range.check("greatest number"),
+                    _ => Ok(()),
+                })
+            }
+            CommandText::OneOf(one_of) => {
+                within(
+                    "commands to choose from",
+                    one_of.commands.len() as u64,
+                    1,
+                    objects::MAX_CHOICES,
+                )?;
+                if one_of.commands.iter().any(Vec::is_empty) {
+                    return Err(PlanError::Empty("command"));
+                }
+                Ok(())
+            }
+            CommandText::Scan(_) => {
+                let is_alone = self.mix.len() == 1 && self.mix[0].commands.len() == 1;
+                if is_alone && self.pipeline.depth == 1 {
+                    Ok(())
+                } else {
+                    Err(PlanError::ScanAlone)
+                }
+            }
+            CommandText::Arguments(_) | CommandText::Line(_) | CommandText::Inline(_) => Ok(()),
+        }
+    }
+
+    /// What the engine does not do yet.
+    fn check_availability(&self) -> Result<(), PlanError> {
+        let has = |wanted: fn(&CommandText) -> bool| {
+            self.mix.iter().flat_map(|entry| &entry.commands).any(wanted)
+        };
+        let is_objects = |command: &CommandText| {
+            matches!(
+                command,
+                CommandText::Store(_) | CommandText::Fetch(_) | CommandText::Objects(_)
+            )
+        };
+        let parts = [
+            (self.choice == Choice::Cycle, "a mix in turn"),
+            (has(is_objects), "a command on objects"),
+            (has(|command| matches!(command, CommandText::OneOf(_))), "a command drawn from many"),
+            (has(|command| matches!(command, CommandText::Scan(_))), "an iteration with SCAN"),
+            (self.mix.iter().any(|entry| entry.transaction), "a transaction"),
+            (
+                self.targets.iter().any(|target| target.protocol.is_memcache()),
+                "memcached's protocol",
+            ),
+            (self.retry.is_some(), "a retry after an error reply"),
+            (self.lifetime.reconnect_every > 0, "a reconnection after a number of requests"),
+            (self.lifetime.on_loss != OnLoss::End, "a reconnection after a loss"),
+            (self.lifetime.connect_timeout_ms.is_some(), "a limit of the time to connect"),
+            (self.lifetime.start_jitter_us.is_some(), "a wait before connections"),
+            (self.lifetime.staircase.is_some(), "a staircase of connections"),
+            (self.detail != Detail::default(), "detail by command and client"),
+        ];
+        match parts.into_iter().find(|(is_wanted, _)| *is_wanted) {
+            Some((_, name)) => Err(PlanError::NotYet(name)),
+            None => Ok(()),
+        }
     }
 
     /// Threads that have a connection.
@@ -557,11 +790,48 @@ mod tests {
     }
 
     #[test]
+    fn rules_of_mixes_have_their_errors() {
+        let store = || MixEntry::new("SET", vec![CommandText::Store(Store::default())]);
+        let follower = |entry| {
+            let follows = Some(Follows { entry, after: 1, times: 1 });
+            MixEntry {
+                follows,
+                ..MixEntry::new("WAIT", vec![CommandText::arguments(["WAIT", "1", "0"])])
+            }
+        };
+        let plan = |mix| Plan { mix, choice: Choice::Cycle, ..Plan::default() };
+        assert_eq!(plan(vec![store(), follower(1)]).check(), Err(PlanError::Follower));
+        assert_eq!(plan(vec![store(), follower(2)]).check(), Err(PlanError::Follower));
+        let random = Plan { choice: Choice::Random, ..plan(vec![store(), follower(0)]) };
+        assert_eq!(random.check(), Err(PlanError::Follower));
+
+        let memcache = |mix| {
+            let mut plan = plan(mix);
+            plan.targets[0].protocol = Protocol::MemcacheText;
+            plan.check()
+        };
+        let get = MixEntry::new("GET", vec![CommandText::arguments(["GET", "a"])]);
+        assert_eq!(memcache(vec![store(), get]), Err(PlanError::Memcache));
+
+        let scan = Scan { arguments: Vec::new(), next_label: "SCAN".into(), iterations_max: 0 };
+        let scan = MixEntry::new("SCAN 0", vec![CommandText::Scan(scan)]);
+        assert_eq!(plan(vec![scan, store()]).check(), Err(PlanError::ScanAlone));
+
+        let fetch = |fetch| MixEntry::new("GET", vec![CommandText::Fetch(fetch)]);
+        let verify = Fetch { verify: true, ..Fetch::default() };
+        assert_eq!(plan(vec![fetch(verify)]).check(), Err(PlanError::NothingToVerify));
+        let many = Fetch { offset: 1, count: 2, ..Fetch::default() };
+        assert_eq!(plan(vec![fetch(many)]).check(), Err(PlanError::OffsetOfMany));
+        let zipf = Fetch { keys: objects::KeyPattern::Zipf { exponent: 5.0 }, ..Fetch::default() };
+        assert!(matches!(plan(vec![fetch(zipf)]).check(), Err(PlanError::OutOfRange { .. })));
+    }
+
+    #[test]
     fn each_limit_has_its_error() {
         let good = Plan::default();
         assert_eq!(good.check(), Ok(()));
         type Breaking = fn(&mut Plan);
-        let broken: [(Breaking, &str); 8] = [
+        let broken: [(Breaking, &str); 9] = [
             (|plan| plan.connections = 0, "connections must be from 1 to 100000"),
             (|plan| plan.threads = 501, "threads must be from 1 to 500"),
             (|plan| plan.mix.clear(), "mix must be from 1 to 1000"),

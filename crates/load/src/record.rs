@@ -283,6 +283,7 @@ pub struct Series {
 struct SeriesState {
     open: BTreeMap<u32, OpenSecond>,
     points: Vec<SeriesPoint>,
+    last_latencies: Histogram,
 }
 
 /// A second that not all workers have handed in.
@@ -299,9 +300,10 @@ impl Series {
         Self { workers, state: Mutex::default() }
     }
 
-    /// The last second that is complete.
-    pub fn last_point(&self) -> Option<SeriesPoint> {
-        self.lock().points.last().copied()
+    /// The last second that is complete, and its latencies.
+    pub fn last_second(&self) -> Option<(SeriesPoint, Histogram)> {
+        let state = self.lock();
+        Some((*state.points.last()?, state.last_latencies.clone()))
     }
 
     /// All seconds in order, also those that not all workers handed in.
@@ -326,6 +328,7 @@ impl SeriesState {
         {
             let (second, complete) = first.remove_entry();
             self.points.push(complete.point(second));
+            self.last_latencies = complete.latencies;
         }
     }
 }
@@ -336,6 +339,7 @@ impl OpenSecond {
             second,
             count: self.latencies.count(),
             errors: self.errors,
+            connection_errors: 0,
             mean_ns: self.latencies.mean_ns(),
             p50_ns: self.latencies.percentile_ns(50.0),
             p99_ns: self.latencies.percentile_ns(99.0),
@@ -417,9 +421,10 @@ mod tests {
             recorder.record(0, 0, 0, 100, 5);
         }
         workers[0].finish_seconds(1_000_000_000, &series);
-        assert_eq!(series.last_point(), None);
+        assert_eq!(series.last_second(), None);
         workers[1].finish_seconds(1_000_000_000, &series);
-        assert_eq!(series.last_point().map(|point| point.count), Some(10));
+        let (point, latencies) = series.last_second().unwrap();
+        assert_eq!((point.count, latencies.count()), (10, 10));
     }
 
     #[test]

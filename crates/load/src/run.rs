@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use report::model::{CommandResult, Generator, StepResult};
+use report::model::{CommandResult, Generator, Lifetime, StepResult};
 
 use crate::connect::{self, Connection, Prefix};
 use crate::control::{Control, Phase};
@@ -243,6 +243,8 @@ fn step_result(
         },
         bytes_in: sum(|result| result.bytes_in),
         bytes_out: sum(|result| result.bytes_out),
+        lifetime: Lifetime::default(),
+        clients: Vec::new(),
         interrupted: control.is_stopped(),
         cluster: None,
         outage: None,

@@ -42,6 +42,9 @@ pub enum TemplateError {
         /// The greatest number allowed.
         most: u64,
     },
+    /// A command on objects: [`crate::plan::Plan::check`] refuses it before.
+    #[error("a command on objects is not available yet")]
+    NoText,
     /// The keyspace is wider than the placeholder's twelve digits.
     #[error("the keyspace must be at most {0}")]
     Keyspace(u64),

@@ -103,6 +103,11 @@ impl<'a> Parser<'a> {
             ),
             CommandText::Inline(line) => (vec![self.argument(line.as_bytes())], true),
             CommandText::Line(line) => (self.line(line)?, false),
+            CommandText::Store(_)
+            | CommandText::Fetch(_)
+            | CommandText::Objects(_)
+            | CommandText::OneOf(_)
+            | CommandText::Scan(_) => return Err(TemplateError::NoText),
         };
         let arguments: Vec<Vec<Piece>> = arguments;
         if arguments.is_empty() {

@@ -13,7 +13,7 @@ use mio::{Events, Poll, Token};
 use report::model::CommandResult;
 
 use crate::connect::{Connection, Peer, Prefix, Stream};
-use crate::control::{Control, Phase};
+use crate::control::{Control, Phase, Progress};
 use crate::error::RunError;
 use crate::generator::Mix;
 use crate::pacing::Schedule;
@@ -103,6 +103,16 @@ struct Slot {
     unsent: Vec<u8>,
 }
 
+/// What watchers have been shown.
+#[derive(Default)]
+struct Shown {
+    requests: u64,
+    errors: u64,
+    latency_ns: u128,
+    bytes_in: u64,
+    bytes_out: u64,
+}
+
 /// One thread of the generator.
 pub(crate) struct Worker<'run> {
     shared: &'run Shared<'run>,
@@ -122,7 +132,7 @@ pub(crate) struct Worker<'run> {
     bytes_in: u64,
     bytes_out: u64,
     cpu_start_ns: u64,
-    shown: (u64, u64, u128),
+    shown: Shown,
     show_at_ns: u64,
     silence_check_ns: u64,
 }
@@ -168,7 +178,7 @@ impl<'run> Worker<'run> {
             bytes_in: 0,
             bytes_out: 0,
             cpu_start_ns: 0,
-            shown: (0, 0, 0),
+            shown: Shown::default(),
             show_at_ns: 0,
             silence_check_ns: 0,
         })
@@ -253,7 +263,9 @@ impl<'run> Worker<'run> {
         let second_ns = now_ns.min(gate.deadline_ns - 1);
         if self.recorder.second_is_over(second_ns) {
             self.recorder.finish_seconds(second_ns, shared.series);
-            shared.control.show_second(shared.series.last_point());
+            if let Some((point, latencies)) = shared.series.last_second() {
+                shared.control.show_second(point, latencies);
+            }
         }
         if now_ns >= self.show_at_ns {
             self.show(now_ns);
@@ -268,10 +280,22 @@ impl<'run> Worker<'run> {
 
     fn show(&mut self, now_ns: u64) {
         let (requests, errors, latency_ns) = self.recorder.totals();
-        let (shown_requests, shown_errors, shown_latency_ns) = self.shown;
-        let latency_more_ns = (latency_ns - shown_latency_ns) as u64;
-        self.shared.control.add(requests - shown_requests, errors - shown_errors, latency_more_ns);
-        self.shown = (requests, errors, latency_ns);
+        let shown = &mut self.shown;
+        self.shared.control.add(Progress {
+            requests: requests - shown.requests,
+            errors: errors - shown.errors,
+            latency_ns: (latency_ns - shown.latency_ns) as u64,
+            bytes_in: self.bytes_in - shown.bytes_in,
+            bytes_out: self.bytes_out - shown.bytes_out,
+            connection_errors: 0,
+        });
+        *shown = Shown {
+            requests,
+            errors,
+            latency_ns,
+            bytes_in: self.bytes_in,
+            bytes_out: self.bytes_out,
+        };
         self.show_at_ns = now_ns + SHOW_NS;
     }
 

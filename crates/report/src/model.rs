@@ -147,6 +147,12 @@ pub struct StepResult {
     pub bytes_in: u64,
     /// Bytes written to the server in the measured time.
     pub bytes_out: u64,
+    /// How connections came and went.
+    #[serde(default)]
+    pub lifetime: Lifetime,
+    /// Each connection's own results, where the plan asked for them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clients: Vec<ClientResult>,
     /// True when the user ended the step early.
     pub interrupted: bool,
     /// What the nodes did, when the target was a cluster.
@@ -155,6 +161,29 @@ pub struct StepResult {
     /// When servers could not be reached or would not serve, in a run that goes on over that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outage: Option<Outage>,
+}
+
+/// How the connections of a step came and went.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lifetime {
+    /// Connections lost, or not made, in the measured time, in a plan that goes on after that.
+    pub connection_errors: u64,
+    /// Connections made anew in the measured time, for whatever reason.
+    pub reconnections: u64,
+    /// Connections that were active at the end of each second; empty where all are active throughout.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub active: Vec<u32>,
+}
+
+/// What one connection did in a step.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClientResult {
+    /// Thread that it lived on, from 0.
+    pub thread: u32,
+    /// Its number among the connections of that thread, from 0.
+    pub client: u32,
+    /// Its results by command, with their seconds, in the order of [`StepResult::commands`].
+    pub commands: Vec<CommandResult>,
 }
 
 impl StepResult {
@@ -186,10 +215,68 @@ pub struct CommandResult {
     pub hits: u64,
     /// Replies of read commands that found nothing (null, or an empty collection).
     pub misses: u64,
+    /// Bytes of its replies, error replies included.
+    #[serde(default)]
+    pub bytes_in: u64,
+    /// Bytes of its requests.
+    #[serde(default)]
+    pub bytes_out: u64,
+    /// Transactions that the server did not carry out.
+    #[serde(default)]
+    pub aborts: u64,
+    /// Values that were what they should be, in a verification.
+    #[serde(default)]
+    pub verified: u64,
+    /// Values that were something else, or not there, in a verification.
+    #[serde(default)]
+    pub verify_failed: u64,
+    /// Requests that were in flight when their connection was lost; they have no reply.
+    #[serde(default)]
+    pub lost: u64,
     /// Sent to done.
     pub service: Histogram,
     /// Due to done; in a closed loop a request is due when it is sent, so this equals `service`.
     pub response: Histogram,
+    /// Second by second over all connections, where the plan asked for it; seconds in which nothing happened are left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub series: Vec<CommandPoint>,
+}
+
+/// What one command did in one second.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct CommandPoint {
+    /// Whole seconds since the start of the measured time.
+    pub second: u32,
+    /// Error replies; `MOVED` and `ASK` are among them.
+    pub errors: u64,
+    /// `MOVED` replies.
+    pub moved: u64,
+    /// `ASK` replies.
+    pub ask: u64,
+    /// Replies of reads that found something.
+    pub hits: u64,
+    /// Replies of reads that found nothing.
+    pub misses: u64,
+    /// Bytes of replies.
+    pub bytes_in: u64,
+    /// Bytes of requests.
+    pub bytes_out: u64,
+    /// Response times; their count is that of the replies that were no errors.
+    pub latencies: Histogram,
+}
+
+impl CommandPoint {
+    /// Adds another point's counts and samples to this one; the second stays.
+    pub fn merge(&mut self, other: &Self) {
+        self.errors += other.errors;
+        self.moved += other.moved;
+        self.ask += other.ask;
+        self.hits += other.hits;
+        self.misses += other.misses;
+        self.bytes_in += other.bytes_in;
+        self.bytes_out += other.bytes_out;
+        self.latencies.merge(&other.latencies);
+    }
 }
 
 impl CommandResult {
@@ -202,8 +289,15 @@ impl CommandResult {
             retried: BTreeMap::new(),
             hits: 0,
             misses: 0,
+            bytes_in: 0,
+            bytes_out: 0,
+            aborts: 0,
+            verified: 0,
+            verify_failed: 0,
+            lost: 0,
             service: Histogram::new(),
             response: Histogram::new(),
+            series: Vec::new(),
         }
     }
 
@@ -223,8 +317,25 @@ impl CommandResult {
         }
         self.hits += other.hits;
         self.misses += other.misses;
+        self.bytes_in += other.bytes_in;
+        self.bytes_out += other.bytes_out;
+        self.aborts += other.aborts;
+        self.verified += other.verified;
+        self.verify_failed += other.verify_failed;
+        self.lost += other.lost;
         self.service.merge(&other.service);
         self.response.merge(&other.response);
+        self.merge_series(&other.series);
+    }
+
+    /// Both series are in the order of their seconds, and so is the result.
+    fn merge_series(&mut self, other: &[CommandPoint]) {
+        for point in other {
+            match self.series.binary_search_by_key(&point.second, |own| own.second) {
+                Ok(at) => self.series[at].merge(point),
+                Err(at) => self.series.insert(at, point.clone()),
+            }
+        }
     }
 
     /// Successful replies a second over a step's measured time.
@@ -242,6 +353,9 @@ pub struct SeriesPoint {
     pub count: u64,
     /// Error replies in this second.
     pub errors: u64,
+    /// Connections lost, or not made, in this second.
+    #[serde(default)]
+    pub connection_errors: u64,
     /// Mean latency.
     pub mean_ns: f64,
     /// Median latency.
@@ -365,6 +479,8 @@ mod tests {
             generator: Generator::default(),
             bytes_in: 10,
             bytes_out: 20,
+            lifetime: Lifetime::default(),
+            clients: Vec::new(),
             interrupted: false,
             cluster: Some(ClusterResult {
                 nodes: vec![NodeResult { address: "h:1".into(), ..NodeResult::default() }],
@@ -391,6 +507,26 @@ mod tests {
         };
         let text = serde_json::to_string(&run).unwrap();
         assert_eq!(serde_json::from_str::<RunResult>(&text).unwrap(), run);
+    }
+
+    #[test]
+    fn seconds_of_commands_are_merged_by_their_number() {
+        let point = |second, latency_ns| {
+            let mut point = CommandPoint { second, hits: 1, ..CommandPoint::default() };
+            point.latencies.record(latency_ns, 1);
+            point
+        };
+        let mut one = CommandResult::new("GET");
+        one.series = vec![point(0, 1_000), point(2, 3_000)];
+        let mut other = CommandResult::new("GET");
+        other.series = vec![point(0, 5_000), point(1, 2_000)];
+        one.merge(&other);
+        let counts: Vec<(u32, u64, u64)> = one
+            .series
+            .iter()
+            .map(|point| (point.second, point.hits, point.latencies.max_ns()))
+            .collect();
+        assert_eq!(counts, [(0, 2, 5_000), (1, 1, 2_000), (2, 1, 3_000)]);
     }
 
     #[test]

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::{csv, json, text};
 use crate::model::{
-    ClusterResult, CommandResult, Generator, LatencyClock, Machine, NodeResult, NodeRole, Outage,
-    RunResult, SCHEMA_VERSION, SeriesPoint, StepResult, Target, Tool,
+    ClusterResult, CommandResult, Generator, LatencyClock, Lifetime, Machine, NodeResult, NodeRole,
+    Outage, RunResult, SCHEMA_VERSION, SeriesPoint, StepResult, Target, Tool,
 };
 
 fn command(label: &str, latencies_ns: &[(u64, u64)]) -> CommandResult {
@@ -40,6 +40,8 @@ fn step(title: &str, commands: Vec<CommandResult>) -> StepResult {
         generator: Generator { thread_cpu_ns: vec![900_000_000], ..Generator::default() },
         bytes_in: 10,
         bytes_out: 20,
+        lifetime: Lifetime::default(),
+        clients: Vec::new(),
         interrupted: false,
         cluster: None,
         outage: None,
@@ -230,6 +232,7 @@ fn the_schema_names_every_field() {
         ("/$defs/histogram/properties", &value["steps"][0]["totals"]["service"]),
         ("/$defs/second/properties", &value["steps"][0]["series"][0]),
         ("/$defs/generator/properties", &value["steps"][0]["generator"]),
+        ("/$defs/lifetime/properties", &value["steps"][0]["lifetime"]),
     ] {
         for field in object.as_object().unwrap().keys() {
             assert!(named(pointer).contains_key(field), "{pointer} lacks {field}");

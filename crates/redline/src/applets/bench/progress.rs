@@ -189,14 +189,7 @@ mod tests {
             requests: None,
             later: Some(Duration::from_secs(90)),
         };
-        let mut snapshot = Snapshot {
-            phase: Phase::Connecting,
-            elapsed_ns: 0,
-            requests: 0,
-            errors: 0,
-            latency_sum_ns: 0,
-            last_second: None,
-        };
+        let mut snapshot = Snapshot { phase: Phase::Connecting, ..Snapshot::default() };
         assert_eq!(step.line(&snapshot), "[ 3/14] GET:SET 10:1   connecting  1:32 left");
         snapshot.phase = Phase::Measuring;
         snapshot.elapsed_ns = 500_000_000;

@@ -111,9 +111,8 @@ mod tests {
             phase,
             elapsed_ns: elapsed_ms * 1_000_000,
             requests,
-            errors: 0,
             latency_sum_ns: requests * 300_000,
-            last_second: None,
+            ..Snapshot::default()
         }
     }
 

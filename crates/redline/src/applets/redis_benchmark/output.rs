@@ -180,6 +180,8 @@ mod tests {
             generator: Generator::default(),
             bytes_in: 0,
             bytes_out: 0,
+            lifetime: Default::default(),
+            clients: Vec::new(),
             interrupted: false,
             cluster: None,
             outage: None,
