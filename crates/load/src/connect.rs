@@ -4,9 +4,6 @@
 //! refuses says so before any load. Also the way to ask a server a single question before or after a run.
 
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpStream as BlockingTcp, ToSocketAddrs};
-use std::os::unix::net::UnixStream as BlockingUnix;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use mio::event::Source;
@@ -17,24 +14,33 @@ use resp::{ReplyKind, ReplyScanner, encode};
 use crate::argument::Argument;
 use crate::error::{RunError, message_text};
 use crate::plan::{Address, Protocol, Target};
+use crate::stream::{self, Dialer};
+use crate::tls::{Connector, Encrypted, HandshakeError, Negotiated};
 
-/// Longest wait for a connection to be accepted.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Longest wait for a reply to a command before the load.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(30);
 /// Longest reply to a command before the load, in bytes.
 const MAX_REPLY_BYTES: usize = 16 << 20;
 
-/// A place that connections can be made to without resolving it again.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Peer {
-    Tcp(SocketAddr),
-    Unix(PathBuf),
+/// A place that connections are made to, again and again.
+#[derive(Debug, Clone)]
+pub(crate) struct Peer {
+    place: stream::Peer,
+    connector: Option<Connector>,
+}
+
+/// A connection that does not block.
+#[derive(Debug)]
+pub(crate) enum Stream {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+    // A session is large, and plain streams should not be.
+    Tls(Box<Encrypted<Socket>>),
 }
 
 /// A socket that does not block.
 #[derive(Debug)]
-pub(crate) enum Stream {
+pub(crate) enum Socket {
     Tcp(TcpStream),
     Unix(UnixStream),
 }
@@ -44,6 +50,8 @@ pub(crate) enum Stream {
 pub struct Connection {
     pub(crate) stream: Stream,
     pub(crate) peer: Peer,
+    /// What TLS has agreed on.
+    pub(crate) negotiated: Option<Negotiated>,
 }
 
 /// The commands that come first on every connection to a target, and the same in encoded form.
@@ -88,14 +96,20 @@ impl Prefix {
 /// # Errors
 /// [`RunError::Resolve`], [`RunError::Connect`], [`RunError::Refused`], or what broke it in between.
 pub fn open(target: &Target, prefix: &[Vec<Argument>]) -> Result<Connection, RunError> {
-    open_with(target, &Prefix::new(target, prefix))
+    open_with(target, &Dialer::new(target)?, &Prefix::new(target, prefix))
 }
 
-pub(crate) fn open_with(target: &Target, prefix: &Prefix) -> Result<Connection, RunError> {
-    let (mut blocking, peer) = connect(target)?;
+pub(crate) fn open_with(
+    target: &Target,
+    dialer: &Dialer,
+    prefix: &Prefix,
+) -> Result<Connection, RunError> {
+    let mut blocking = dialer.dial()?;
     exchange(&mut blocking, target, prefix, |_| ())?;
-    let stream = blocking.into_nonblocking().map_err(RunError::System)?;
-    Ok(Connection { stream, peer })
+    let peer = Peer { place: blocking.peer().clone(), connector: dialer.connector().cloned() };
+    let negotiated = blocking.negotiated();
+    let stream = blocking.convert(Socket::from_blocking, Socket::into_stream, Stream::Tls)?;
+    Ok(Connection { stream, peer, negotiated })
 }
 
 /// Sends one command on a connection of its own and returns the reply as it came, type byte and line ends included.
@@ -103,7 +117,7 @@ pub(crate) fn open_with(target: &Target, prefix: &Prefix) -> Result<Connection, 
 /// # Errors
 /// As [`open`]; an error reply to the command itself is a reply.
 pub fn ask(target: &Target, command: &[&str]) -> Result<Vec<u8>, RunError> {
-    let (mut blocking, _) = connect(target)?;
+    let mut blocking = stream::Stream::open(target)?;
     let prefix = Prefix::new(target, &[]);
     exchange(&mut blocking, target, &prefix, |_| ())?;
     let mut question = Prefix::default();
@@ -116,72 +130,9 @@ pub fn ask(target: &Target, command: &[&str]) -> Result<Vec<u8>, RunError> {
     }
 }
 
-/// A blocking connection, before it is handed to a worker.
-enum Blocking {
-    Tcp(BlockingTcp),
-    Unix(BlockingUnix),
-}
-
-impl Blocking {
-    fn into_nonblocking(self) -> io::Result<Stream> {
-        match self {
-            Self::Tcp(stream) => {
-                stream.set_nonblocking(true)?;
-                Ok(Stream::Tcp(TcpStream::from_std(stream)))
-            }
-            Self::Unix(stream) => {
-                stream.set_nonblocking(true)?;
-                Ok(Stream::Unix(UnixStream::from_std(stream)))
-            }
-        }
-    }
-
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Self::Tcp(stream) => stream.read(buffer),
-            Self::Unix(stream) => stream.read(buffer),
-        }
-    }
-
-    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        match self {
-            Self::Tcp(stream) => stream.write_all(bytes),
-            Self::Unix(stream) => stream.write_all(bytes),
-        }
-    }
-}
-
-fn connect(target: &Target) -> Result<(Blocking, Peer), RunError> {
-    let address = &target.address;
-    let connect_error = |source| RunError::Connect { address: address.to_string(), source };
-    match address {
-        Address::Unix { path } => {
-            let stream = BlockingUnix::connect(path).map_err(connect_error)?;
-            stream.set_read_timeout(Some(REPLY_TIMEOUT)).map_err(RunError::System)?;
-            Ok((Blocking::Unix(stream), Peer::Unix(path.into())))
-        }
-        Address::Tcp { host, port } => {
-            let resolve_error = |source| RunError::Resolve { address: address.to_string(), source };
-            let found = (host.as_str(), *port).to_socket_addrs().map_err(resolve_error)?;
-            let mut last = resolve_error(io::Error::from(io::ErrorKind::NotFound));
-            for at in found {
-                match BlockingTcp::connect_timeout(&at, CONNECT_TIMEOUT) {
-                    Ok(stream) => {
-                        stream.set_nodelay(true).map_err(RunError::System)?;
-                        stream.set_read_timeout(Some(REPLY_TIMEOUT)).map_err(RunError::System)?;
-                        return Ok((Blocking::Tcp(stream), Peer::Tcp(at)));
-                    }
-                    Err(source) => last = connect_error(source),
-                }
-            }
-            Err(last)
-        }
-    }
-}
-
 /// Sends the prefix and waits for its replies; `reply` sees each of them.
 fn exchange(
-    stream: &mut Blocking,
+    stream: &mut stream::Stream,
     target: &Target,
     prefix: &Prefix,
     mut reply: impl FnMut(&[u8]),
@@ -191,8 +142,9 @@ fn exchange(
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
             RunError::Silent { address: address(), waited_ms: REPLY_TIMEOUT.as_millis() as u64 }
         }
-        _ => RunError::Lost { address: address(), source },
+        _ => RunError::lost(&target.address, source),
     };
+    stream.set_read_timeout(Some(REPLY_TIMEOUT))?;
     stream.write_all(&prefix.encoded).map_err(lost)?;
     let mut scanner = ReplyScanner::new();
     let mut received: Vec<u8> = Vec::new();
@@ -227,42 +179,143 @@ fn exchange(
 }
 
 impl Peer {
-    /// Starts a connection that does not block; it is made, or has failed, when it is writable.
+    /// Starts a connection that does not block; it is made, or has failed, when it is writable. The handshake of TLS
+    /// begins with the first write.
     pub(crate) fn start(&self) -> io::Result<Stream> {
-        match self {
-            Self::Tcp(address) => TcpStream::connect(*address).map(Stream::Tcp),
-            Self::Unix(path) => UnixStream::connect(path).map(Stream::Unix),
+        let socket = match &self.place {
+            stream::Peer::Tcp(address) => TcpStream::connect(*address).map(Socket::Tcp)?,
+            stream::Peer::Unix(path) => UnixStream::connect(path).map(Socket::Unix)?,
+        };
+        match &self.connector {
+            None => Ok(socket.into_stream()),
+            Some(connector) => Encrypted::new(connector, socket)
+                .map(|encrypted| Stream::Tls(Box::new(encrypted)))
+                .map_err(HandshakeError::into_io),
         }
     }
+}
+
+impl Socket {
+    fn from_blocking(socket: stream::Socket) -> io::Result<Self> {
+        match socket {
+            stream::Socket::Tcp(socket) => {
+                socket.set_nonblocking(true)?;
+                Ok(Self::Tcp(TcpStream::from_std(socket)))
+            }
+            stream::Socket::Unix(socket) => {
+                socket.set_nonblocking(true)?;
+                Ok(Self::Unix(UnixStream::from_std(socket)))
+            }
+        }
+    }
+
+    fn into_stream(self) -> Stream {
+        match self {
+            Self::Tcp(socket) => Stream::Tcp(socket),
+            Self::Unix(socket) => Stream::Unix(socket),
+        }
+    }
+
+    fn connected(&self) -> io::Result<()> {
+        match self {
+            Self::Tcp(socket) => tcp_connected(socket),
+            Self::Unix(socket) => socket.take_error()?.map_or(Ok(()), Err),
+        }
+    }
+
+    fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
+        let interest = Interest::READABLE | Interest::WRITABLE;
+        match self {
+            Self::Tcp(socket) => socket.register(registry, token, interest),
+            Self::Unix(socket) => socket.register(registry, token, interest),
+        }
+    }
+}
+
+impl Read for Socket {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Tcp(socket) => socket.read(buffer),
+            Self::Unix(socket) => socket.read(buffer),
+        }
+    }
+}
+
+impl Write for Socket {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Tcp(socket) => socket.write(bytes),
+            Self::Unix(socket) => socket.write(bytes),
+        }
+    }
+
+    fn write_vectored(&mut self, slices: &[io::IoSlice<'_>]) -> io::Result<usize> {
+        match self {
+            Self::Tcp(socket) => socket.write_vectored(slices),
+            Self::Unix(socket) => socket.write_vectored(slices),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// What became of a TCP connection that was started.
+fn tcp_connected(socket: &TcpStream) -> io::Result<()> {
+    if let Some(error) = socket.take_error()? {
+        return Err(error);
+    }
+    socket.set_nodelay(true)
 }
 
 impl Stream {
     /// What became of a connection that was started.
     pub(crate) fn connected(&self) -> io::Result<()> {
         match self {
-            Self::Tcp(stream) => {
-                if let Some(error) = stream.take_error()? {
-                    return Err(error);
-                }
-                stream.set_nodelay(true)
-            }
+            Self::Tcp(stream) => tcp_connected(stream),
             Self::Unix(stream) => stream.take_error()?.map_or(Ok(()), Err),
+            Self::Tls(stream) => stream.socket().connected(),
         }
     }
 
+    /// Reads what there is; less than a full buffer means that the next bytes make a new event.
     #[inline]
     pub(crate) fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Tcp(stream) => stream.read(buffer),
             Self::Unix(stream) => stream.read(buffer),
+            Self::Tls(stream) => stream.read_all(buffer),
         }
     }
 
+    /// Writes what the socket takes; see [`Stream::owes`].
     #[inline]
     pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Tcp(stream) => stream.write(bytes),
             Self::Unix(stream) => stream.write(bytes),
+            Self::Tls(stream) => stream.write(bytes),
+        }
+    }
+
+    /// Whether bytes that were written have not gone out: [`Stream::flush`] when the socket is writable.
+    #[inline]
+    pub(crate) fn owes(&self) -> bool {
+        match self {
+            Self::Tcp(_) | Self::Unix(_) => false,
+            Self::Tls(stream) => stream.owes(),
+        }
+    }
+
+    /// Sends what is owed, as far as the socket takes it.
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Tcp(_) | Self::Unix(_) => Ok(()),
+            Self::Tls(stream) => match stream.flush() {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),
+                flushed => flushed,
+            },
         }
     }
 
@@ -272,6 +325,7 @@ impl Stream {
         match self {
             Self::Tcp(stream) => stream.register(registry, token, interest),
             Self::Unix(stream) => stream.register(registry, token, interest),
+            Self::Tls(stream) => stream.socket_mut().register(registry, token),
         }
     }
 }

@@ -6,7 +6,8 @@ use report::model::StepResult;
 use resp::DecodeError;
 use thiserror::Error;
 
-use crate::plan::PlanError;
+use crate::plan::{Address, PlanError};
+use crate::tls::{HandshakeError, SettingsError};
 
 /// Longest piece of a server's error text that is kept, in bytes.
 const MAX_MESSAGE_BYTES: usize = 512;
@@ -32,6 +33,17 @@ pub enum RunError {
         address: String,
         /// What the system said.
         source: io::Error,
+    },
+    /// The settings of TLS can't be used.
+    #[error(transparent)]
+    TlsSettings(#[from] SettingsError),
+    /// No encrypted connection came about, or it ended against the rules.
+    #[error("no TLS connection to {address}: {source}")]
+    Tls {
+        /// The server.
+        address: String,
+        /// Why.
+        source: HandshakeError,
     },
     /// Authentication, or another command before the load, was answered with an error.
     #[error("{address} refused {command}: {message}")]
@@ -92,6 +104,17 @@ pub enum RunError {
     /// The system refused what the generator itself needs.
     #[error("the load generator cannot run: {0}")]
     System(#[from] io::Error),
+}
+
+impl RunError {
+    /// The error of a connection that broke.
+    pub(crate) fn lost(address: &Address, source: io::Error) -> Self {
+        let address = address.to_string();
+        match HandshakeError::of(&source) {
+            Some(error) => Self::Tls { address, source: error.clone() },
+            None => Self::Lost { address, source },
+        }
+    }
 }
 
 /// A run that failed, with what was measured until then.

@@ -16,9 +16,11 @@ pub mod record;
 pub mod run;
 pub mod session;
 mod start;
+pub mod stream;
 pub mod template;
 mod template_text;
 mod timer;
+pub mod tls;
 mod worker;
 
 pub use control::{Control, Snapshot};

@@ -1,5 +1,6 @@
 //! Carrying out a plan: connect, start all threads together, wait, and put their records together.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -15,6 +16,7 @@ use crate::plan::{Pacing, PipelineMode, Plan, Share};
 use crate::record::Series;
 use crate::session::Session;
 use crate::start::Start;
+use crate::stream::Dialer;
 use crate::worker::{Shared, Worker, WorkerResult};
 
 /// Label of the results of all commands together.
@@ -35,8 +37,10 @@ fn run_connected(plan: &Plan, control: &Control) -> Result<StepResult, RunFailur
     let mix = Mix::compile(plan)?;
     let prefixes: Vec<Prefix> =
         plan.targets.iter().map(|target| Prefix::new(target, &plan.prefix)).collect();
-    let groups = connect_all(plan, &mix, &prefixes, control)?;
+    let dialers: Vec<Dialer> = plan.targets.iter().map(Dialer::new).collect::<Result<_, _>>()?;
+    let groups = connect_all(plan, &mix, &dialers, &prefixes, control)?;
     let series = Series::new(groups.len() as u32);
+    let tls = agreed(&groups);
     let shared = Shared {
         plan,
         mix: &mix,
@@ -55,7 +59,7 @@ fn run_connected(plan: &Plan, control: &Control) -> Result<StepResult, RunFailur
     let results = run_workers(&shared, groups)?;
     let measured = Measured::new(&shared, &results);
     let failure = shared.failure.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let step = step_result(plan, control, measured, results, series);
+    let step = step_result(plan, control, measured, tls, results, series);
     match failure {
         None => Ok(step),
         Some(error) => Err(RunFailure { error, partial: Some(Box::new(step)) }),
@@ -68,6 +72,7 @@ type Group = Vec<(u32, Connection, Session)>;
 fn connect_all(
     plan: &Plan,
     mix: &Mix,
+    dialers: &[Dialer],
     prefixes: &[Prefix],
     control: &Control,
 ) -> Result<Vec<Group>, RunError> {
@@ -79,7 +84,8 @@ fn connect_all(
                 break;
             }
             let target = index as usize % plan.targets.len();
-            let connection = connect::open_with(&plan.targets[target], &prefixes[target])?;
+            let connection =
+                connect::open_with(&plan.targets[target], &dialers[target], &prefixes[target])?;
             group.push((
                 index,
                 connection,
@@ -102,6 +108,13 @@ fn connect_all(
             .map(|handle| handle.join().expect("a connecting thread does not panic"))
             .collect()
     })
+}
+
+/// What TLS has agreed on, each outcome once.
+fn agreed(groups: &[Group]) -> Option<String> {
+    let negotiated = groups.iter().flatten().filter_map(|(_, connection, _)| connection.negotiated);
+    let different: BTreeSet<String> = negotiated.map(|agreed| agreed.to_string()).collect();
+    (!different.is_empty()).then(|| different.into_iter().collect::<Vec<_>>().join(", "))
 }
 
 /// True when each connection has its own share of the requests. Sequences need that to leave no key out, and an open loop
@@ -201,6 +214,7 @@ fn step_result(
     plan: &Plan,
     control: &Control,
     measured: Measured,
+    tls: Option<String>,
     results: Vec<WorkerResult>,
     series: Series,
 ) -> StepResult {
@@ -228,6 +242,7 @@ fn step_result(
         pipeline: plan.pipeline.depth,
         payload_bytes: plan.payload_bytes,
         keep_alive: plan.keep_alive,
+        tls,
         target_rate_rps: match plan.pacing {
             Pacing::Closed => None,
             Pacing::Constant { rate_rps } => Some(rate_rps),

@@ -147,7 +147,7 @@ impl<'run> Worker<'run> {
         let poll = Poll::new()?;
         let mut slots = Vec::with_capacity(connections.len());
         for (index, connection, session) in connections {
-            let Connection { mut stream, peer } = connection;
+            let Connection { mut stream, peer, .. } = connection;
             stream.register(poll.registry(), Token(slots.len()))?;
             slots.push(Slot {
                 stream,
@@ -347,6 +347,12 @@ impl<'run> Worker<'run> {
             }
             return Ok(());
         }
+        if event.is_writable()
+            && slot.stream.owes()
+            && let Err(source) = slot.stream.flush()
+        {
+            return Err(RunError::lost(&self.target(at).address, source));
+        }
         if event.is_writable() && !slot.unsent.is_empty() {
             let unsent = std::mem::take(&mut slot.unsent);
             self.write(at, &unsent)?;
@@ -368,7 +374,7 @@ impl<'run> Worker<'run> {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(_) if slot.finished => return Ok(()),
-                Err(source) => return Err(RunError::Lost { address: self.address(at), source }),
+                Err(source) => return Err(RunError::lost(&self.target(at).address, source)),
             };
             let now_ns = self.shared.now_ns();
             if self.measuring {
@@ -427,7 +433,7 @@ impl<'run> Worker<'run> {
                     slot.unsent.extend_from_slice(rest);
                     break;
                 }
-                Err(source) => return Err(RunError::Lost { address: self.address(at), source }),
+                Err(source) => return Err(RunError::lost(&self.target(at).address, source)),
             }
         }
         if self.measuring {

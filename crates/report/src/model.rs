@@ -130,6 +130,10 @@ pub struct StepResult {
     pub payload_bytes: u64,
     /// False when each request (or batch) had a connection of its own.
     pub keep_alive: bool,
+    /// Version and cipher suite of TLS, `TLSv1.3 TLS_AES_256_GCM_SHA384` say, those of different servers with commas between;
+    /// absent when nothing was encrypted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<String>,
     /// The rate asked for over all connections, for an open loop; absent in a closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_rate_rps: Option<f64>,
@@ -471,6 +475,7 @@ mod tests {
             pipeline: 1,
             payload_bytes: 3,
             keep_alive: true,
+            tls: None,
             target_rate_rps: None,
             clock: LatencyClock::PerRequest,
             commands: vec![get],

@@ -8,3 +8,5 @@ pub mod peer;
 pub mod reply;
 pub mod schema;
 pub mod script;
+pub mod tap;
+pub mod tls;

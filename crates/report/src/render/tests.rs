@@ -32,6 +32,7 @@ fn step(title: &str, commands: Vec<CommandResult>) -> StepResult {
         pipeline: 1,
         payload_bytes: 64,
         keep_alive: true,
+        tls: None,
         target_rate_rps: None,
         clock: LatencyClock::PerRequest,
         commands,

@@ -137,6 +137,7 @@ fn load(run: &RunResult) -> String {
         let most = grouped(payload.1);
         parts.push(format!("values of {most} byte{}", plural(payload.1)));
     }
+    parts.extend(run.steps.iter().find_map(|step| step.tls.clone()));
     let rate = run.steps.iter().find_map(|step| step.target_rate_rps);
     parts.push(match rate {
         Some(rate) => format!("open loop at {} requests/s", decimal(rate)),

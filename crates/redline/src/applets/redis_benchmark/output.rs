@@ -172,6 +172,7 @@ mod tests {
             pipeline: 1,
             payload_bytes: 3,
             keep_alive: true,
+            tls: None,
             target_rate_rps: None,
             clock: LatencyClock::FirstByte,
             commands: Vec::new(),
