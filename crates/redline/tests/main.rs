@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod bench;
+mod cli_modes;
 mod config;
 mod drop_in;
 mod hashes;
