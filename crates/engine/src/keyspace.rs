@@ -89,11 +89,22 @@ impl Keyspace {
 
     /// Locks the shards of all these hashes, in ascending order.
     pub fn lock_many(&self, hashes: impl Iterator<Item = u64>) -> ShardSet<'_> {
-        let mut wanted: SmallVec<[usize; 16]> = hashes.map(Self::shard_of).collect();
-        wanted.sort_unstable();
-        wanted.dedup();
+        let wanted = shards_of(hashes);
         ShardSet { guards: wanted.iter().map(|&shard| (shard, self.lock(shard))).collect() }
     }
+
+    /// Locks every shard, in ascending order.
+    pub fn lock_all(&self) -> ShardSet<'_> {
+        ShardSet { guards: (0..SHARDS).map(|shard| (shard, self.lock(shard))).collect() }
+    }
+}
+
+/// The shards of these hashes, ascending, each once.
+fn shards_of(hashes: impl Iterator<Item = u64>) -> SmallVec<[usize; 16]> {
+    let mut wanted: SmallVec<[usize; 16]> = hashes.map(Keyspace::shard_of).collect();
+    wanted.sort_unstable();
+    wanted.dedup();
+    wanted
 }
 
 /// Several shards, locked together.
@@ -102,22 +113,110 @@ pub struct ShardSet<'a> {
 }
 
 impl ShardSet<'_> {
+    /// A shard among those asked for.
+    pub fn shard(&mut self, number: usize) -> &mut Shard {
+        let place = self.guards.binary_search_by_key(&number, |(number, _)| *number);
+        &mut self.guards[place.expect("the shard is locked")].1
+    }
+
+    /// All of them, for a command that looks into several.
+    pub fn shards(&mut self) -> Shards<'_> {
+        Shards {
+            shards: self.guards.iter_mut().map(|(number, guard)| (*number, &mut **guard)).collect(),
+        }
+    }
+
+    /// Those of these hashes, for one of several commands under the same locks.
+    pub fn shards_of(&mut self, hashes: impl Iterator<Item = u64>) -> Shards<'_> {
+        let wanted = shards_of(hashes);
+        let mut wanted = wanted.into_iter().peekable();
+        let mut shards = SmallVec::new();
+        for (number, guard) in &mut self.guards {
+            if wanted.peek() == Some(number) {
+                wanted.next();
+                shards.push((*number, &mut **guard));
+            }
+        }
+        Shards { shards }
+    }
+}
+
+/// Several shards that somebody holds locked.
+pub struct Shards<'a> {
+    shards: SmallVec<[(usize, &'a mut Shard); 16]>,
+}
+
+impl Shards<'_> {
     /// The database of `key`, whose shard was among those asked for.
     pub fn db(&mut self, index: usize, key: Key<'_>) -> &mut Db {
         let place = self.place(key);
-        self.guards[place].1.db(index)
+        self.shards[place].1.db(index)
     }
 
     /// The database of `key` for looking into several at once; `None` if it was never used.
     pub fn view(&self, index: usize, key: Key<'_>) -> Option<&Db> {
-        self.guards[self.place(key)].1.view(index)
+        self.shards[self.place(key)].1.view(index)
     }
 
     fn place(&self, key: Key<'_>) -> usize {
         let shard = Keyspace::shard_of(key.hash);
-        self.guards
+        self.shards
             .binary_search_by_key(&shard, |(number, _)| *number)
             .expect("a command locks the shards of all its keys")
+    }
+}
+
+/// The whole keyspace, for a command that goes through it shard by shard: each shard is locked when
+/// its turn comes, or all are locked already, as within a transaction.
+pub enum Whole<'a> {
+    /// Nothing is locked.
+    Free(&'a Keyspace),
+    /// All shards in their order, locked by the caller.
+    Locked(Vec<&'a mut Shard>),
+}
+
+impl<'a> Whole<'a> {
+    /// The keyspace whose shards, all of them, `set` holds locked.
+    pub fn locked(set: &'a mut ShardSet<'_>) -> Whole<'a> {
+        let shards: Vec<_> = set.guards.iter_mut().map(|(_, guard)| &mut **guard).collect();
+        assert_eq!(shards.len(), SHARDS, "a command on everything has everything locked");
+        Whole::Locked(shards)
+    }
+
+    /// A shard, locked until what is returned is dropped.
+    pub fn lock(&mut self, number: usize) -> ShardAccess<'_> {
+        match self {
+            Whole::Free(keyspace) => ShardAccess::Guarded(keyspace.lock(number)),
+            Whole::Locked(shards) => ShardAccess::Lent(shards[number]),
+        }
+    }
+}
+
+/// A locked shard, whoever locked it.
+pub enum ShardAccess<'a> {
+    /// Locked by [`Whole::lock`].
+    Guarded(ShardGuard<'a>),
+    /// Locked by its caller.
+    Lent(&'a mut Shard),
+}
+
+impl std::ops::Deref for ShardAccess<'_> {
+    type Target = Shard;
+
+    fn deref(&self) -> &Shard {
+        match self {
+            ShardAccess::Guarded(guard) => guard,
+            ShardAccess::Lent(shard) => shard,
+        }
+    }
+}
+
+impl std::ops::DerefMut for ShardAccess<'_> {
+    fn deref_mut(&mut self) -> &mut Shard {
+        match self {
+            ShardAccess::Guarded(guard) => guard,
+            ShardAccess::Lent(shard) => shard,
+        }
     }
 }
 
@@ -141,6 +240,7 @@ mod tests {
         let keys: Vec<Key<'_>> =
             names[..100].iter().map(|name| Key::new(name.as_bytes())).collect();
         let mut set = keyspace.lock_many(keys.iter().map(|key| key.hash));
+        let mut set = set.shards();
         for &key in &keys {
             assert!(set.db(3, key).contains(clock, key));
             assert!(!set.db(0, key).contains(clock, key));

@@ -19,6 +19,6 @@ pub mod zset;
 
 pub use db::{Clock, Collection, Db, Expiry, Key, WrongType};
 pub use entry::{Entry, Kind, StringRef, Value, ValueRef};
-pub use keyspace::{Keyspace, ShardSet};
+pub use keyspace::{Keyspace, ShardSet, Whole};
 pub use limits::Limits;
 pub use table::Table;

@@ -58,3 +58,8 @@ fn sorted_sets() {
 fn streams() {
     compare("stream");
 }
+
+#[test]
+fn transactions() {
+    compare("transactions");
+}

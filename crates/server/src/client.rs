@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 
 use parking_lot::Mutex;
@@ -10,6 +10,7 @@ use resp::reply::Protocol;
 
 use crate::server::clock;
 use crate::stats::Counter;
+use crate::transaction::{Transaction, Watching};
 
 /// What `CLIENT REPLY` has chosen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -39,6 +40,10 @@ pub struct Client {
     pub reply_mode: ReplyMode,
     /// The connection closes once the replies so far are sent.
     pub closes_after_reply: bool,
+    /// What is queued since `MULTI`.
+    pub transaction: Option<Box<Transaction>>,
+    /// The keys that `WATCH` named.
+    pub watching: Option<Box<Watching>>,
 }
 
 /// What `CLIENT LIST` and `CLIENT KILL` know of a client, from any thread.
@@ -77,6 +82,10 @@ pub struct ClientInfo {
     pub commands: Counter,
     /// 2 or 3.
     pub protocol: AtomicUsize,
+    /// Commands queued since `MULTI`, -1 without one.
+    pub queued_commands: AtomicI64,
+    /// Keys watched.
+    pub watched_keys: AtomicUsize,
     /// `CLIENT NO-EVICT`.
     pub no_evict: AtomicBool,
     /// `CLIENT NO-TOUCH`.
@@ -122,6 +131,8 @@ impl ClientInfo {
             sent_bytes: Counter::default(),
             commands: Counter::default(),
             protocol: AtomicUsize::new(2),
+            queued_commands: AtomicI64::new(-1),
+            watched_keys: AtomicUsize::new(0),
             no_evict: AtomicBool::new(false),
             no_touch: AtomicBool::new(false),
             closed: Mutex::new(false),
@@ -188,6 +199,8 @@ impl Client {
             is_authenticated,
             reply_mode: ReplyMode::On,
             closes_after_reply: false,
+            transaction: None,
+            watching: None,
         }
     }
 

@@ -5,7 +5,8 @@
 
 use std::collections::HashMap;
 
-use engine::{Db, Key, Keyspace, ShardSet};
+use engine::keyspace::Shards;
+use engine::{Db, Key, Whole};
 use resp::args::Args;
 use resp::reply::Reply;
 use smallvec::SmallVec;
@@ -33,8 +34,10 @@ pub enum Handler {
     Key(KeyHandler),
     /// Works on all keys that the key specification names; their shards are locked together.
     Keys(KeysHandler),
-    /// Works on the whole keyspace and locks what it needs, shard by shard, itself.
-    Server(fn(&mut Context<'_>, &Keyspace, Args<'_>, &mut Reply<'_>) -> Outcome),
+    /// Works on the whole keyspace, shard by shard.
+    Server(fn(&mut Context<'_>, &mut Whole<'_>, Args<'_>, &mut Reply<'_>) -> Outcome),
+    /// `EXEC`: runs the queued commands under the locks of all of them.
+    Transaction,
 }
 
 impl Handler {
@@ -45,21 +48,18 @@ impl Handler {
 
 /// The keys of a command that works on several, with their shards locked.
 pub struct Locked<'a> {
-    shards: ShardSet<'a>,
+    shards: Shards<'a>,
     db_index: usize,
-    keys: SmallVec<[Key<'a>; 16]>,
+    keys: &'a [Key<'a>],
+    /// The places of the keys that changed, if they were told apart.
+    changed: Option<SmallVec<[usize; 4]>>,
 }
 
 impl<'a> Locked<'a> {
-    /// Locks the shards of `keys`, for database `db_index`, and asks for the memory that looking
-    /// them up will need: first all buckets, then all entries.
-    pub fn new(
-        keyspace: &'a Keyspace,
-        db_index: usize,
-        keys: SmallVec<[Key<'a>; 16]>,
-    ) -> Locked<'a> {
-        let shards = keyspace.lock_many(keys.iter().map(|key| key.hash));
-        let mut locked = Locked { shards, db_index, keys };
+    /// The keys `keys` of database `db_index`, whose shards are locked. Asks for the memory that
+    /// looking them up will need: first all buckets, then all entries.
+    pub fn new(shards: Shards<'a>, db_index: usize, keys: &'a [Key<'a>]) -> Locked<'a> {
+        let mut locked = Locked { shards, db_index, keys, changed: None };
         if locked.keys.len() > 1 {
             for place in 0..locked.keys.len() {
                 let key = locked.keys[place];
@@ -71,6 +71,21 @@ impl<'a> Locked<'a> {
             }
         }
         locked
+    }
+
+    /// Notes that of the command's keys the one at `place` has changed, and that those which are
+    /// never noted have not. Without a note all are taken to have changed where anything has.
+    pub fn note_changed(&mut self, place: usize) {
+        self.changed.get_or_insert_default().push(place);
+    }
+
+    /// The keys that a command which changed something has changed.
+    pub fn changed_keys(&self) -> impl Iterator<Item = Key<'a>> {
+        let places = match &self.changed {
+            Some(places) => places.clone(),
+            None => (0..self.keys.len()).collect(),
+        };
+        places.into_iter().map(|place| self.keys[place])
     }
 
     /// How many keys the command names, repeated ones as often as they stand there.
@@ -103,29 +118,61 @@ pub struct KeySpec {
     pub last: i8,
     /// Distance between keys.
     pub step: u8,
+    /// Index of the argument that tells how many keys stand behind it, 0 if none does.
+    pub counted: u8,
 }
 
 impl KeySpec {
     /// No keys.
-    pub const NONE: KeySpec = KeySpec { first: 0, last: 0, step: 0 };
+    pub const NONE: KeySpec = KeySpec { first: 0, last: 0, step: 0, counted: 0 };
     /// The first argument is the only key.
-    pub const FIRST: KeySpec = KeySpec { first: 1, last: 1, step: 1 };
+    pub const FIRST: KeySpec = KeySpec { first: 1, last: 1, step: 1, counted: 0 };
     /// The first two arguments are keys.
-    pub const FIRST_TWO: KeySpec = KeySpec { first: 1, last: 2, step: 1 };
+    pub const FIRST_TWO: KeySpec = KeySpec { first: 1, last: 2, step: 1, counted: 0 };
     /// Every argument is a key.
-    pub const ALL: KeySpec = KeySpec { first: 1, last: -1, step: 1 };
+    pub const ALL: KeySpec = KeySpec { first: 1, last: -1, step: 1, counted: 0 };
     /// Every second argument is a key (`MSET`).
-    pub const PAIRS: KeySpec = KeySpec { first: 1, last: -1, step: 2 };
+    pub const PAIRS: KeySpec = KeySpec { first: 1, last: -1, step: 2, counted: 0 };
 
-    /// The indexes of the keys of a command with `argument_count` arguments, its name included.
-    pub fn indexes(self, argument_count: usize) -> impl Iterator<Item = usize> {
+    /// The keys stand behind their number, which is argument `counted`.
+    pub const fn counted(counted: u8) -> KeySpec {
+        KeySpec { counted, ..KeySpec::NONE }
+    }
+
+    /// The first argument is a key; more stand behind their number, which is argument `counted`.
+    pub const fn first_and_counted(counted: u8) -> KeySpec {
+        KeySpec { counted, ..KeySpec::FIRST }
+    }
+
+    /// All arguments but the last are keys.
+    pub const ALL_BUT_LAST: KeySpec = KeySpec { first: 1, last: -2, step: 1, counted: 0 };
+
+    /// The indexes of the keys among these arguments. Where their number is no number, or too
+    /// large, it stands for none: the command refuses it.
+    #[inline]
+    pub fn indexes(self, args: Args<'_>) -> impl Iterator<Item = usize> + use<> {
+        let argument_count = args.len();
         let last = if self.last >= 0 {
             self.last as usize
         } else {
             argument_count.saturating_sub(self.last.unsigned_abs() as usize)
         };
         let first = if self.first == 0 { usize::MAX } else { self.first as usize };
-        (first..=last.min(argument_count.saturating_sub(1))).step_by(self.step.max(1) as usize)
+        let fixed =
+            (first..=last.min(argument_count.saturating_sub(1))).step_by(self.step.max(1) as usize);
+        fixed.chain(self.counted_indexes(args))
+    }
+
+    fn counted_indexes(self, args: Args<'_>) -> std::ops::Range<usize> {
+        let at = self.counted as usize;
+        if at == 0 {
+            return 0..0;
+        }
+        let count = args.get(at).and_then(text::integer::parse_i64);
+        match count.and_then(|count| usize::try_from(count).ok()) {
+            Some(count) if count < args.len() - at => at + 1..at + 1 + count,
+            _ => 0..0,
+        }
     }
 }
 

@@ -28,6 +28,7 @@ use crate::client::Client;
 use crate::listener::{Adopted, Stream};
 use crate::server::{Server, clock};
 use crate::settings::LogLevel;
+use crate::transaction;
 use crate::worker::Local;
 
 /// Memory for the replies to one batch that a worker keeps for the next.
@@ -66,6 +67,7 @@ pub async fn serve(server: &Server, local: &RefCell<Local>, adopted: &mut Adopte
     };
     // However the connection ends, by the client or by an error, there is nobody left to tell.
     let _ = connection.run(stream, &mut reader).await;
+    transaction::discard(&mut connection.client, &server.observers);
 }
 
 impl Connection<'_> {

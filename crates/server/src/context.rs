@@ -36,6 +36,8 @@ pub struct Context<'a> {
     pub clock: Clock,
     /// The command's row, for texts that name it.
     pub command: &'static crate::command::Command,
+    /// Whether it was queued and runs within a transaction, where nothing may wait.
+    pub is_queued: bool,
 }
 
 impl Context<'_> {

@@ -21,12 +21,14 @@ pub mod help;
 pub mod listener;
 pub mod log;
 pub mod memory;
+pub mod observers;
 pub mod open_files;
 pub mod scan;
 pub mod server;
 pub mod settings;
 pub mod stats;
 pub mod system;
+pub mod transaction;
 pub mod worker;
 
 use std::io;

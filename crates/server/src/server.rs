@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use crate::clients::Clients;
 use crate::command::CommandTable;
 use crate::commands;
+use crate::observers::Observers;
 use crate::settings::Settings;
 use crate::stats::{History, Totals, WorkerStats};
 
@@ -23,6 +24,8 @@ const HTTP_WARNING_INTERVAL: Duration = Duration::from_secs(60);
 pub struct Server {
     /// The data.
     pub keyspace: Keyspace,
+    /// Who is to hear of changes of keys.
+    pub observers: Observers,
     /// The commands.
     pub commands: CommandTable,
     /// The connected clients.
@@ -72,6 +75,7 @@ impl Server {
     pub fn new(settings: Settings, worker_count: usize) -> Server {
         Server {
             keyspace: Keyspace::new(),
+            observers: Observers::default(),
             commands: CommandTable::new(commands::FAMILIES),
             clients: Clients::default(),
             worker_stats: (0..worker_count).map(|_| Arc::default()).collect(),

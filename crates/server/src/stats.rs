@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
+use engine::Whole;
 use parking_lot::Mutex;
 
 use crate::server::Server;
@@ -101,7 +102,7 @@ pub struct Totals {
 
 impl Totals {
     /// Everything since the server started. Looks at every shard.
-    pub fn since_start(server: &Server) -> Totals {
+    pub fn since_start(server: &Server, keyspace: &mut Whole<'_>) -> Totals {
         let mut totals = Totals::default();
         for worker in &server.worker_stats {
             totals.commands += worker.commands.get();
@@ -119,15 +120,15 @@ impl Totals {
         totals.rejected = server.clients.rejected();
         totals.connections += totals.rejected;
         for shard in 0..engine::keyspace::SHARDS {
-            let mut shard = server.keyspace.lock(shard);
+            let mut shard = keyspace.lock(shard);
             totals.expired += shard.dbs().map(|(_, db)| db.expired()).sum::<u64>();
         }
         totals
     }
 
     /// Everything since `CONFIG RESETSTAT`, but for the changes, which it leaves alone.
-    pub fn since_reset(server: &Server) -> Totals {
-        let mut totals = Totals::since_start(server);
+    pub fn since_reset(server: &Server, keyspace: &mut Whole<'_>) -> Totals {
+        let mut totals = Totals::since_start(server, keyspace);
         let before = server.totals_before.lock();
         totals.commands = totals.commands.saturating_sub(before.commands);
         totals.hits = totals.hits.saturating_sub(before.hits);
@@ -230,6 +231,8 @@ mod tests {
     use std::sync::Arc;
     use std::time::{Duration, Instant};
 
+    use engine::Whole;
+
     use super::{ERROR_CODES_MAX, History, OTHER_CODES, Totals, WorkerStats};
     use crate::server::Server;
     use crate::settings::Settings;
@@ -256,15 +259,19 @@ mod tests {
         server.worker_stats[0].count_error(b"ERR one");
         server.worker_stats[1].count_error(b"ERR two");
         server.worker_stats[1].count_error(b"WRONGTYPE x");
-        let totals = Totals::since_reset(&server);
+        let totals = Totals::since_reset(&server, &mut Whole::Free(&server.keyspace));
         assert_eq!(totals.error_codes["ERR"], 2);
         assert_eq!(totals.errors, 3);
-        *server.totals_before.lock() = Totals::since_start(&server);
-        assert_eq!(Totals::since_reset(&server), Totals::default());
+        *server.totals_before.lock() =
+            Totals::since_start(&server, &mut Whole::Free(&server.keyspace));
+        assert_eq!(
+            Totals::since_reset(&server, &mut Whole::Free(&server.keyspace)),
+            Totals::default()
+        );
         for number in 0..2 * ERROR_CODES_MAX {
             server.worker_stats[0].count_error(format!("CODE{number} text").as_bytes());
         }
-        let totals = Totals::since_reset(&server);
+        let totals = Totals::since_reset(&server, &mut Whole::Free(&server.keyspace));
         assert!(totals.error_codes.len() <= ERROR_CODES_MAX + 1);
         assert!(totals.error_codes[OTHER_CODES] > ERROR_CODES_MAX as u64 / 2);
     }

@@ -1,5 +1,6 @@
 //! `CONFIG`: the configuration read and changed while the server runs.
 
+use engine::Whole;
 use resp::args::Args;
 use resp::reply::Reply;
 use text::glob::{self, Case};
@@ -120,8 +121,13 @@ fn refused(name: &[u8], why: &str) -> CommandError {
     CommandError::quoting("ERR CONFIG SET failed (possibly related to argument '", name, &after)
 }
 
-fn reset_stat(context: &mut Context<'_>, _args: Args<'_>, reply: &mut Reply<'_>) -> Outcome {
-    let totals = Totals::since_start(context.server);
+fn reset_stat(
+    context: &mut Context<'_>,
+    keyspace: &mut Whole<'_>,
+    _args: Args<'_>,
+    reply: &mut Reply<'_>,
+) -> Outcome {
+    let totals = Totals::since_start(context.server, keyspace);
     *context.server.totals_before.lock() = totals;
     context.server.history.lock().reset();
     reply.ok();
@@ -201,13 +207,7 @@ const SUBCOMMANDS: &[Command] = &[
         flags: Flags::LOADING.union(Flags::STALE),
         ..row("config|help", 2, "", "", Handler::Connection(answer_help))
     },
-    row(
-        "config|resetstat",
-        2,
-        "",
-        "Begins the counts of INFO anew.",
-        Handler::Connection(reset_stat),
-    ),
+    row("config|resetstat", 2, "", "Begins the counts of INFO anew.", Handler::Server(reset_stat)),
     row(
         "config|rewrite",
         2,

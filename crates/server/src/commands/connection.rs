@@ -11,6 +11,7 @@ use crate::context::Context;
 use crate::effects::Effect;
 use crate::error::{CommandError, SYNTAX};
 use crate::server::REDIS_VERSION;
+use crate::transaction;
 
 const WRONG_PASSWORD: CommandError =
     CommandError::fixed("WRONGPASS invalid username-password pair or user is disabled.");
@@ -145,6 +146,7 @@ fn quit(context: &mut Context<'_>, _args: Args<'_>, reply: &mut Reply<'_>) -> Ou
 
 fn reset(context: &mut Context<'_>, _args: Args<'_>, reply: &mut Reply<'_>) -> Outcome {
     let needs_password = !context.worker.settings.password.is_empty();
+    transaction::discard(context.client, &context.server.observers);
     let client = &mut *context.client;
     client.select(0);
     client.set_protocol(Protocol::Resp2);

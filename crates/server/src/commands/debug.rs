@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use engine::{Expiry, Key, Keyspace};
+use engine::{Expiry, Key, Keyspace, Whole};
 use resp::args::Args;
 use resp::reply::{Protocol, Reply};
 
@@ -28,7 +28,7 @@ const NEEDS_RESP3: CommandError = CommandError::fixed("ERR RESP2 is not supporte
 
 fn debug(
     context: &mut Context<'_>,
-    keyspace: &Keyspace,
+    keyspace: &mut Whole<'_>,
     args: Args<'_>,
     reply: &mut Reply<'_>,
 ) -> Outcome {
@@ -79,7 +79,7 @@ fn is_allowed(context: &Context<'_>) -> bool {
 /// memory, the collection's own memory not included.
 fn object(
     context: &mut Context<'_>,
-    keyspace: &Keyspace,
+    keyspace: &mut Whole<'_>,
     name: &[u8],
     reply: &mut Reply<'_>,
 ) -> Outcome {
@@ -103,7 +103,7 @@ fn object(
 /// or cut to a length if one is given; keys that are there stay.
 fn populate(
     context: &mut Context<'_>,
-    keyspace: &Keyspace,
+    keyspace: &mut Whole<'_>,
     args: Args<'_>,
     reply: &mut Reply<'_>,
 ) -> Outcome {

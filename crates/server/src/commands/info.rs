@@ -5,6 +5,7 @@ use std::fmt::{Display, Write};
 use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use engine::Whole;
 use engine::keyspace::SHARDS;
 use resp::args::Args;
 use resp::reply::Reply;
@@ -28,7 +29,7 @@ struct Section {
     is_default: bool,
     /// Whether `INFO all` shows it; `everything` shows all.
     is_in_all: bool,
-    write: fn(&Server, &mut Fields),
+    write: fn(&Server, &mut Whole<'_>, &mut Fields),
 }
 
 /// The sections, in their order.
@@ -46,7 +47,7 @@ const SECTIONS: &[Section] = &[
     section("Keyspace", keyspace),
 ];
 
-const fn section(title: &'static str, write: fn(&Server, &mut Fields)) -> Section {
+const fn section(title: &'static str, write: fn(&Server, &mut Whole<'_>, &mut Fields)) -> Section {
     Section { title, is_default: true, is_in_all: true, write }
 }
 
@@ -81,20 +82,25 @@ impl Fields {
     }
 }
 
-fn info(context: &mut Context<'_>, args: Args<'_>, reply: &mut Reply<'_>) -> Outcome {
+fn info(
+    context: &mut Context<'_>,
+    keyspace: &mut Whole<'_>,
+    args: Args<'_>,
+    reply: &mut Reply<'_>,
+) -> Outcome {
     let mut fields = Fields::default();
     for section in SECTIONS.iter().filter(|section| section.is_wanted(&args)) {
         if !fields.0.is_empty() {
             fields.0.push_str("\r\n");
         }
         fields.0.push_str(&format!("# {}\r\n", section.title));
-        (section.write)(context.server, &mut fields);
+        (section.write)(context.server, keyspace, &mut fields);
     }
     reply.verbatim(*b"txt", fields.0.as_bytes());
     Ok(Effect::NONE)
 }
 
-fn server(server: &Server, fields: &mut Fields) {
+fn server(server: &Server, _keyspace: &mut Whole<'_>, fields: &mut Fields) {
     let settings = server.settings();
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let uptime_s = server.started_at.elapsed().as_secs();
@@ -135,7 +141,7 @@ fn server(server: &Server, fields: &mut Fields) {
     fields.put("io_backend", backend);
 }
 
-fn clients(server: &Server, fields: &mut Fields) {
+fn clients(server: &Server, _keyspace: &mut Whole<'_>, fields: &mut Fields) {
     let clients = server.clients.list();
     let most = |bytes: fn(&crate::client::ClientInfo) -> usize| {
         clients.iter().map(|client| bytes(client)).max().unwrap_or(0)
@@ -150,14 +156,17 @@ fn clients(server: &Server, fields: &mut Fields) {
     fields.put("blocked_clients", 0);
     fields.put("tracking_clients", 0);
     fields.put("pubsub_clients", 0);
-    fields.put("watching_clients", 0);
+    let watching = |client: &std::sync::Arc<crate::client::ClientInfo>| {
+        client.watched_keys.load(Ordering::Relaxed) > 0
+    };
+    fields.put("watching_clients", clients.iter().filter(|client| watching(client)).count());
     fields.put("clients_in_timeout_table", 0);
-    fields.put("total_watched_keys", 0);
+    fields.put("total_watched_keys", server.observers.watched_keys());
     fields.put("total_blocking_keys", 0);
     fields.put("total_blocking_keys_on_nokey", 0);
 }
 
-fn used_memory(server: &Server, fields: &mut Fields) {
+fn used_memory(server: &Server, keyspace: &mut Whole<'_>, fields: &mut Fields) {
     server.check_memory();
     let settings = server.settings();
     let allocator = memory::allocator_bytes();
@@ -171,7 +180,7 @@ fn used_memory(server: &Server, fields: &mut Fields) {
     fields.put_bytes("used_memory_peak", peak);
     fields.put("used_memory_peak_perc", format_args!("{:.2}%", ratio(used, peak) * 100.0));
     let start = server.start_bytes.load(Ordering::Relaxed);
-    let overhead = start + table_bytes(server) + client_bytes(server);
+    let overhead = start + table_bytes(keyspace) + client_bytes(server);
     let dataset = used.saturating_sub(overhead);
     fields.put("used_memory_overhead", overhead);
     fields.put("used_memory_startup", start);
@@ -209,9 +218,9 @@ fn put_ratio(fields: &mut Fields, name: &str, part: u64, whole: u64) {
 }
 
 /// Bytes of the tables, without entries.
-fn table_bytes(server: &Server) -> u64 {
+fn table_bytes(keyspace: &mut Whole<'_>) -> u64 {
     let bytes = (0..SHARDS).map(|shard| {
-        let mut shard = server.keyspace.lock(shard);
+        let mut shard = keyspace.lock(shard);
         shard.dbs().map(|(_, db)| db.table_bytes()).sum::<usize>()
     });
     bytes.sum::<usize>() as u64
@@ -225,8 +234,8 @@ fn client_bytes(server: &Server) -> u64 {
     waiting.sum::<usize>() as u64
 }
 
-fn persistence(server: &Server, fields: &mut Fields) {
-    let totals = Totals::since_start(server);
+fn persistence(server: &Server, keyspace: &mut Whole<'_>, fields: &mut Fields) {
+    let totals = Totals::since_start(server, keyspace);
     fields.put("loading", 0);
     fields.put("async_loading", 0);
     fields.put("rdb_changes_since_last_save", totals.changes);
@@ -236,8 +245,8 @@ fn persistence(server: &Server, fields: &mut Fields) {
     fields.put("aof_rewrite_scheduled", 0);
 }
 
-fn stats(server: &Server, fields: &mut Fields) {
-    let totals = Totals::since_reset(server);
+fn stats(server: &Server, keyspace: &mut Whole<'_>, fields: &mut Fields) {
+    let totals = Totals::since_reset(server, keyspace);
     let rates = server.history.lock().rates();
     fields.put("total_connections_received", totals.connections);
     fields.put("total_commands_processed", totals.commands);
@@ -269,7 +278,7 @@ fn stats(server: &Server, fields: &mut Fields) {
     fields.put("total_error_replies", totals.errors);
 }
 
-fn replication(_server: &Server, fields: &mut Fields) {
+fn replication(_server: &Server, _keyspace: &mut Whole<'_>, fields: &mut Fields) {
     fields.put("role", "master");
     fields.put("connected_slaves", 0);
     fields.put("master_failover_state", "no-failover");
@@ -277,7 +286,7 @@ fn replication(_server: &Server, fields: &mut Fields) {
     fields.put("repl_backlog_active", 0);
 }
 
-fn cpu(_server: &Server, fields: &mut Fields) {
+fn cpu(_server: &Server, _keyspace: &mut Whole<'_>, fields: &mut Fields) {
     for (whose, suffix) in [(Whose::Process, ""), (Whose::Children, "_children")] {
         let (user, kernel) = system::cpu_times(whose);
         fields.put(&format!("used_cpu_sys{suffix}"), format_args!("{:.6}", kernel.as_secs_f64()));
@@ -286,15 +295,15 @@ fn cpu(_server: &Server, fields: &mut Fields) {
 }
 
 /// There are none, and for none the section is empty.
-fn modules(_server: &Server, _fields: &mut Fields) {}
+fn modules(_server: &Server, _keyspace: &mut Whole<'_>, _fields: &mut Fields) {}
 
-fn errorstats(server: &Server, fields: &mut Fields) {
-    for (code, count) in Totals::since_reset(server).error_codes {
+fn errorstats(server: &Server, keyspace: &mut Whole<'_>, fields: &mut Fields) {
+    for (code, count) in Totals::since_reset(server, keyspace).error_codes {
         fields.put(&format!("errorstat_{code}"), format_args!("count={count}"));
     }
 }
 
-fn cluster(_server: &Server, fields: &mut Fields) {
+fn cluster(_server: &Server, _keyspace: &mut Whole<'_>, fields: &mut Fields) {
     fields.put("cluster_enabled", 0);
 }
 
@@ -307,11 +316,11 @@ struct Database {
     ttl_count: u64,
 }
 
-fn keyspace(server: &Server, fields: &mut Fields) {
+fn keyspace(_server: &Server, keyspace: &mut Whole<'_>, fields: &mut Fields) {
     let now = clock();
     let mut databases: Vec<Database> = Vec::new();
     for shard in 0..SHARDS {
-        for (index, db) in server.keyspace.lock(shard).dbs() {
+        for (index, db) in keyspace.lock(shard).dbs() {
             if databases.len() <= index {
                 databases.resize(index + 1, Database::default());
             }
@@ -347,6 +356,6 @@ pub const COMMANDS: &[Command] = &[Command {
         group: "server",
         complexity: "O(1)",
     },
-    handler: Handler::Connection(info),
+    handler: Handler::Server(info),
     subcommands: &[],
 }];

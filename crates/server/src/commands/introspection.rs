@@ -114,7 +114,7 @@ impl Filter<'_> {
 
 fn get_keys(context: &mut Context<'_>, args: Args<'_>, reply: &mut Reply<'_>) -> Outcome {
     let (command, call) = called(context, args)?;
-    let indexes: Vec<usize> = command.keys.indexes(call.len()).collect();
+    let indexes: Vec<usize> = command.keys.indexes(call).collect();
     reply.array(indexes.len());
     indexes.into_iter().for_each(|index| reply.bulk(call.at(index)));
     Ok(Effect::NONE)
@@ -123,7 +123,7 @@ fn get_keys(context: &mut Context<'_>, args: Args<'_>, reply: &mut Reply<'_>) ->
 fn get_keys_and_flags(context: &mut Context<'_>, args: Args<'_>, reply: &mut Reply<'_>) -> Outcome {
     let (command, call) = called(context, args)?;
     let uses = facts::key_uses(command);
-    let indexes: Vec<usize> = command.keys.indexes(call.len()).collect();
+    let indexes: Vec<usize> = command.keys.indexes(call).collect();
     reply.array(indexes.len());
     for (place, index) in indexes.into_iter().enumerate() {
         reply.array(2);

@@ -29,7 +29,10 @@ fn del(
     for place in 0..locked.key_count() {
         let key = locked.key(place);
         let removed = locked.db(key).remove(context.clock, key);
-        count += usize::from(removed.is_some());
+        if removed.is_some() {
+            locked.note_changed(place);
+            count += 1;
+        }
         context.discard(removed);
     }
     reply.count(count);
@@ -218,7 +221,7 @@ const READ_FAST: Flags = READ.union(Flags::FAST);
 const WRITE: Flags = Flags::WRITE;
 const WRITE_FAST: Flags = WRITE.union(Flags::FAST);
 /// The key behind a subcommand's name.
-const SECOND: KeySpec = KeySpec { first: 2, last: 2, step: 1 };
+const SECOND: KeySpec = KeySpec { first: 2, last: 2, step: 1, counted: 0 };
 
 const FAMILY: Family = Family { group: "generic", categories: &["keyspace"] };
 

@@ -15,6 +15,7 @@ pub mod set;
 pub mod set_operations;
 pub mod stream;
 pub mod string;
+pub mod transaction;
 pub mod zset;
 
 use crate::command::Command;
@@ -30,6 +31,7 @@ pub const FAMILIES: &[&[Command]] = &[
     zset::COMMANDS,
     zset::range::COMMANDS,
     stream::COMMANDS,
+    transaction::COMMANDS,
     connection::COMMANDS,
     client::COMMANDS,
     introspection::COMMANDS,

@@ -3,7 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use engine::keyspace::SHARDS;
-use engine::{Db, Keyspace};
+use engine::{Db, Whole};
 use resp::args::Args;
 use resp::reply::Reply;
 
@@ -17,7 +17,7 @@ const NO_SHUTDOWN: CommandError = CommandError::fixed("ERR No shutdown in progre
 
 fn dbsize(
     context: &mut Context<'_>,
-    keyspace: &Keyspace,
+    keyspace: &mut Whole<'_>,
     _args: Args<'_>,
     reply: &mut Reply<'_>,
 ) -> Outcome {
@@ -32,25 +32,25 @@ fn dbsize(
 
 fn flush_db(
     context: &mut Context<'_>,
-    keyspace: &Keyspace,
+    keyspace: &mut Whole<'_>,
     args: Args<'_>,
     reply: &mut Reply<'_>,
 ) -> Outcome {
     let db_index = context.client.db_index;
     let is_async = wants_async(args)?;
-    let changes = flush(keyspace, is_async, |index| index == db_index);
+    let changes = flush(context, keyspace, is_async, |index| index == db_index);
     reply.ok();
     Ok(Effect::changed(changes))
 }
 
 fn flush_all(
-    _context: &mut Context<'_>,
-    keyspace: &Keyspace,
+    context: &mut Context<'_>,
+    keyspace: &mut Whole<'_>,
     args: Args<'_>,
     reply: &mut Reply<'_>,
 ) -> Outcome {
     let is_async = wants_async(args)?;
-    let changes = flush(keyspace, is_async, |_| true);
+    let changes = flush(context, keyspace, is_async, |_| true);
     reply.ok();
     Ok(Effect::changed(changes))
 }
@@ -66,11 +66,17 @@ fn wants_async(args: Args<'_>) -> Result<bool, CommandError> {
 
 /// Takes everything out of the selected databases, shard by shard, and frees it while no lock is
 /// held, on a thread of its own if `is_async`; how many keys there were.
-fn flush(keyspace: &Keyspace, is_async: bool, selects: impl Fn(usize) -> bool) -> usize {
+fn flush(
+    context: &Context<'_>,
+    keyspace: &mut Whole<'_>,
+    is_async: bool,
+    selects: impl Fn(usize) -> bool,
+) -> usize {
     let mut count = 0;
     let mut garbage: Vec<Db> = Vec::new();
     for shard in 0..SHARDS {
         let mut guard = keyspace.lock(shard);
+        context.server.observers.touch_where(shard, &mut guard, context.clock, &selects);
         for (_, db) in guard.dbs().filter(|(index, _)| selects(*index)) {
             count += db.len();
             garbage.push(db.take_all());

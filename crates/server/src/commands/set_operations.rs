@@ -124,6 +124,7 @@ fn store(
 ) -> Outcome {
     let result = result_of(context, locked, 1, operation)?;
     let target = locked.key(0);
+    locked.note_changed(0);
     let db = locked.db(target);
     reply.count(result.len());
     if result.is_empty() {

@@ -3,6 +3,7 @@
 mod bad_input;
 mod commands;
 mod crowds;
+mod transactions;
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};

@@ -9,6 +9,7 @@ mod list;
 mod set;
 mod stream;
 mod string;
+mod transactions;
 mod zset;
 
 use super::judge::Rule;
@@ -49,7 +50,7 @@ pub struct Family {
 }
 
 /// All families.
-pub const FAMILIES: [&Family; 7] = [
+pub const FAMILIES: [&Family; 8] = [
     &string::FAMILY,
     &keys::FAMILY,
     &list::FAMILY,
@@ -57,6 +58,7 @@ pub const FAMILIES: [&Family; 7] = [
     &set::FAMILY,
     &zset::FAMILY,
     &stream::FAMILY,
+    &transactions::FAMILY,
 ];
 
 /// Every round starts with one key of each type, so that any command meets wrong types.

@@ -286,6 +286,9 @@ impl Pair {
     fn inspect(&mut self, ran: usize) -> io::Result<Option<Found>> {
         let mut questions = vec![Step::of(&[b"SELECT", b"0"], Rule::Exact)];
         questions.push(Step::of(&[b"KEYS", b"*"], Rule::Unordered));
+        // Of a transaction that is still open nothing is seen; its queue is no state of the data.
+        self.theirs.command(&["DISCARD"])?;
+        self.ours.command(&["DISCARD"])?;
         self.theirs.command(&["SELECT", "0"])?;
         let keys = self.theirs.command(&["KEYS", "*"])?;
         for key in keys.as_items().unwrap_or_default().iter().filter_map(Value::as_text) {

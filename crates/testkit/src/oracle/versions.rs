@@ -65,10 +65,11 @@ const fn known_of_70(
 const RANGE_MESSAGE: &str = "(error) ERR value is out of range, value must between -";
 const SCORE_MESSAGE: &str = "(error) ERR min or max is not a float";
 const WEIGHT_MESSAGE: &str = "(error) ERR weight value is not a float";
+const NOT_QUEUED: &str = "(error) ERR Command '";
 const FLOAT_MESSAGE: &str = "(error) ERR value is not a valid float";
 
 /// Each group has its reason above it.
-const KNOWN: [Known; 22] = [
+const KNOWN: [Known; 24] = [
     // Options are checked before the key is looked up, since 7.2.
     known_of_70("GETEX", "", "(error) ERR", Verdict::Same),
     // The smallest integer has no counterpart above zero, and is refused since 7.2.
@@ -98,6 +99,9 @@ const KNOWN: [Known; 22] = [
     known_of_valkey("OBJECT", always, "\"skiplist\"", "\"listpack\"", Verdict::Same),
     known_of_valkey("ZSCAN", always, "1)", "1)", Verdict::Same),
     known_of_valkey("ZSCAN", always, " 1)", " 1)", Verdict::Same),
+    // In Valkey these two break the transaction within which they stand; in Redis they are refused.
+    known_of_valkey("MULTI", always, NOT_QUEUED, "(error) ERR MULTI calls", Verdict::Parted),
+    known_of_valkey("WATCH", always, NOT_QUEUED, "(error) ERR WATCH inside", Verdict::Parted),
     // Valkey 9.1 cuts a list index to 32 bits.
     known_of_valkey("LSET", always, "OK", "(error) ERR index out of range", Verdict::Parted),
     // Valkey 9.1 reads a client name up to its first zero byte.

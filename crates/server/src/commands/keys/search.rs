@@ -1,7 +1,7 @@
 //! Commands that look for keys all over the keyspace, one shard's lock at a time.
 
 use engine::keyspace::SHARDS;
-use engine::{Key, Keyspace, Kind};
+use engine::{Key, Keyspace, Kind, Whole};
 use rand_core::RngCore;
 use resp::args::Args;
 use resp::reply::{Aggregate, Reply};
@@ -28,7 +28,7 @@ const RANDOM_KEYS_MIN: usize = 64;
 /// `KEYS pattern`
 pub fn keys(
     context: &mut Context<'_>,
-    keyspace: &Keyspace,
+    keyspace: &mut Whole<'_>,
     args: Args<'_>,
     reply: &mut Reply<'_>,
 ) -> Outcome {
@@ -99,7 +99,7 @@ fn kind_named(name: &[u8]) -> Result<Kind, CommandError> {
 /// 0 is a table's beginning. A step goes on through as many shards as it takes to see `COUNT` keys.
 pub fn scan(
     context: &mut Context<'_>,
-    keyspace: &Keyspace,
+    keyspace: &mut Whole<'_>,
     args: Args<'_>,
     reply: &mut Reply<'_>,
 ) -> Outcome {
@@ -142,7 +142,7 @@ pub fn scan(
 /// so that each key is as likely as the next.
 pub fn randomkey(
     context: &mut Context<'_>,
-    keyspace: &Keyspace,
+    keyspace: &mut Whole<'_>,
     _args: Args<'_>,
     reply: &mut Reply<'_>,
 ) -> Outcome {
@@ -162,7 +162,7 @@ pub fn randomkey(
 /// One key of all those in `shards`, each about as likely, and how many there are.
 fn draw(
     context: &mut Context<'_>,
-    keyspace: &Keyspace,
+    keyspace: &mut Whole<'_>,
     shards: impl Iterator<Item = usize>,
 ) -> (Option<Vec<u8>>, usize) {
     let (clock, db_index) = (context.clock, context.client.db_index);
