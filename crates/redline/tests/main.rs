@@ -5,6 +5,7 @@ mod bench;
 mod cli_modes;
 mod config;
 mod drop_in;
+mod family;
 mod hashes;
 mod keys;
 mod lists;

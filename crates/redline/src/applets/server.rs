@@ -9,6 +9,7 @@ use std::process::{Command, ExitCode, Stdio};
 use anyhow::Context;
 use server::config::arguments;
 use server::config::file::{self, FileError};
+use server::config::table::PARAMETERS;
 use server::listener::ListenError;
 use server::open_files::{self, Raised};
 use server::settings::LogLevel::{Notice, Warning};
@@ -18,12 +19,14 @@ use signal_hook::iterator::Signals;
 
 use super::Applet;
 use crate::VERSION;
+use crate::flags::manual::{Listed, Listing, Manual};
 
 /// The row of the server.
 pub const APPLET: Applet = Applet {
     name: "server",
     links: &["redis-server", "valkey-server"],
     summary: "the store: redline server [redis.conf] [--port 6379 ...]",
+    manual,
     run,
 };
 
@@ -91,6 +94,33 @@ fn answer_special(program: &str, first: Option<&str>) -> Option<ExitCode> {
             Some(ExitCode::FAILURE)
         }
         _ => None,
+    }
+}
+
+/// The manual page: the configuration's parameters are the options.
+fn manual() -> Manual {
+    let named = |name: &str, value: Option<&str>, help: &str| Listed {
+        names: vec![format!("--{name}")],
+        value: value.map(str::to_owned),
+        is_optional: false,
+        help: help.to_owned(),
+    };
+    let general = vec![
+        named("help", None, "Print how the server is started"),
+        named("version", None, "Print the version"),
+    ];
+    let parameters = PARAMETERS
+        .iter()
+        .map(|parameter| named(parameter.name, Some("value"), "As in the configuration file"));
+    Manual {
+        synopsis: "[/path/to/redis.conf] [-] [--name value ...]",
+        description: "Runs the store. Every parameter of the configuration is an option too. With - more configuration is \
+                      read from standard input."
+            .into(),
+        sections: vec![
+            Listing { title: "Options".into(), options: general },
+            Listing { title: "Parameters".into(), options: parameters.collect() },
+        ],
     }
 }
 

@@ -29,14 +29,18 @@
 //! - [`getopt::parse`]: memtier_benchmark. GNU's `getopt_long`, permutation and abbreviations included.
 //! - [`argparse::parse`]: resp-benchmark. Python's `argparse`.
 //!
-//! What to do instead of running is a [`Stop`]. [`layout`] prints the table in the shape of each of the three.
+//! What to do instead of running is a [`Stop`]. [`layout`] prints the table in the shape of each of the three,
+//! [`manual`] makes a manual page of it and [`completions`] scripts for shells: an applet gives both in the field
+//! `manual` of its row, with [`manual::listings`].
 
 #[allow(dead_code)] // Its first caller is on its way.
 pub mod argparse;
+pub mod completions;
 #[allow(dead_code)] // Its first caller is on its way.
 pub mod getopt;
 pub mod layout;
 pub mod linear;
+pub mod manual;
 
 /// Why there is nothing to run.
 #[derive(Debug, Clone, PartialEq, Eq)]

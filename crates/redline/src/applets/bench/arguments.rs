@@ -16,7 +16,7 @@ const MAX_KEYS: u64 = 10_000_000_000;
 const MAX_DURATION: Duration = Duration::from_secs(31 * 24 * 3600);
 
 /// What the options' lines have no room for.
-const AFTER_HELP: &str = "\
+pub const AFTER_HELP: &str = "\
 Without a target, a store is started inside this program and measured. Several targets share the
 connections. The tests write only keys that begin with 'redline:', and delete them in the end.
 

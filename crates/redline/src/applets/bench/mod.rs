@@ -15,10 +15,11 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anyhow::Context;
-use clap::Parser;
+use clap::{CommandFactory as _, Parser as _};
 use server::open_files;
 
 use super::Applet;
+use crate::flags::manual::{self, Manual};
 use arguments::Arguments;
 use campaign::Campaign;
 use interrupt::Interrupt;
@@ -29,7 +30,12 @@ use steps::Cores;
 pub const APPLET: Applet = Applet {
     name: "bench",
     links: &[],
-    summary: "measures a server, or the embedded store: redline bench [redis://host:port]",
+    summary: "measures a server, or the store: redline bench [host:port]",
+    manual: || Manual {
+        synopsis: "[OPTIONS] [TARGET ...]",
+        description: arguments::AFTER_HELP.into(),
+        sections: manual::of_clap(Arguments::command()),
+    },
     run,
 };
 

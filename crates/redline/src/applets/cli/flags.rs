@@ -11,6 +11,7 @@ use super::options::{Mode, Options, Output, Protocol};
 use crate::applets::redis_benchmark::flags::number;
 use crate::applets::server_uri;
 use crate::flags::layout::{Layout, NameStyle};
+use crate::flags::manual::{self, Manual};
 use crate::flags::{Flag, Section, Stop, linear, option, switch};
 
 /// Longest interval, in seconds: what is beyond is cut to it.
@@ -583,6 +584,16 @@ fn check(options: &Options) -> Result<(), &'static str> {
         return Err("Options -x and -X are mutually exclusive.");
     }
     Ok(())
+}
+
+/// What manual page and completions are made of.
+pub fn manual() -> Manual {
+    Manual {
+        synopsis: "[OPTIONS] [COMMAND ARGS...]",
+        description: "Sends the command given, or reads commands from a prompt or from standard input. Options choose modes that measure instead."
+            .into(),
+        sections: manual::listings(FLAGS),
+    }
 }
 
 /// The help, with `program` as the name to call.

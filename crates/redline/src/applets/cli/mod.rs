@@ -22,7 +22,8 @@ use session::Session;
 pub const APPLET: Applet = Applet {
     name: "cli",
     links: &["redis-cli", "valkey-cli"],
-    summary: "commands, a prompt and latency modes, in the clothes of redis-cli",
+    summary: "commands and latency modes, in the clothes of redis-cli",
+    manual: flags::manual,
     run,
 };
 

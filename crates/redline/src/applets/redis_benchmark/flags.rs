@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use super::uri;
 use crate::flags::layout::REDIS;
+use crate::flags::manual::{self, Manual};
 use crate::flags::{Section, Stop, linear, option, switch};
 
 /// Largest value that `-d` asks for, in bytes.
@@ -463,6 +464,16 @@ pub fn parse(arguments: Vec<OsString>) -> Result<Options, Stop> {
         return Err(Stop::Refused("Options -n and --duration are mutually exclusive.".into()));
     }
     Ok(options)
+}
+
+/// What manual page and completions are made of.
+pub fn manual() -> Manual {
+    Manual {
+        synopsis: "[OPTIONS] [--] [COMMAND ARGS...]",
+        description: "Sends commands on many connections and tells how fast and how evenly they are answered: a suite of tests, those of it that -t names, or the command given."
+            .into(),
+        sections: manual::listings(FLAGS),
+    }
 }
 
 /// The help, with `program` as the name to call.

@@ -36,8 +36,9 @@ use steps::{Step, Values};
 /// The row of redis-benchmark.
 pub const APPLET: Applet = Applet {
     name: "redis-benchmark",
-    links: &["valkey-benchmark"],
-    summary: "the lab in the clothes of redis-benchmark: same options, same output",
+    links: &["redis-benchmark", "valkey-benchmark"],
+    summary: "the lab in the clothes of redis-benchmark",
+    manual: flags::manual,
     run,
 };
 
