@@ -110,6 +110,17 @@ impl Stream {
         self.socket().set_read_timeout(timeout)
     }
 
+    /// Whether reads and writes fail with [`io::ErrorKind::WouldBlock`] instead of waiting.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn set_nonblocking(&self, is_nonblocking: bool) -> io::Result<()> {
+        match self.socket() {
+            Socket::Tcp(socket) => socket.set_nonblocking(is_nonblocking),
+            Socket::Unix(socket) => socket.set_nonblocking(is_nonblocking),
+        }
+    }
+
     /// Whether bytes are here that have been decrypted and not read. Look before polling [`AsFd::as_fd`] for readiness:
     /// the system knows nothing of them.
     pub fn has_buffered(&mut self) -> bool {

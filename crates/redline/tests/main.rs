@@ -17,3 +17,4 @@ mod sorted_sets;
 mod store;
 mod streams;
 mod strings;
+mod tls;

@@ -50,7 +50,6 @@ fn option_errors_are_the_original_s() {
     for (arguments, sentence) in [
         (&["-p", "70000"][..], "Invalid server port.\n"),
         (&["-u", "http://x"], "Invalid URI scheme\n"),
-        (&["--tls"], "redline redis-benchmark: --tls is not available yet\n"),
         (&["--cluster"], "redline redis-benchmark: --cluster is not available yet\n"),
     ] {
         let arguments: Vec<String> = arguments.iter().map(|word| word.to_string()).collect();

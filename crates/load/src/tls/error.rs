@@ -3,6 +3,7 @@
 //! The options are named as redis-cli, redis-benchmark and memtier_benchmark all have them.
 
 use std::io;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use rustls::pki_types::UnixTime;
@@ -228,9 +229,10 @@ fn names(presented: &[String]) -> String {
     if presented.is_empty() {
         return "no host at all".into();
     }
-    let bare = |name: &String| match name.split_once('(') {
-        Some((_, rest)) => rest.trim_end_matches(')').trim_matches('"').to_owned(),
-        None => name.clone(),
+    let bare = |name: &String| {
+        let inner = name.split_once('(').map_or(name.as_str(), |(_, inner)| inner);
+        let inner = inner.trim_end_matches(')').trim_matches('"');
+        inner.parse::<IpAddr>().map_or_else(|_| inner.to_owned(), |address| address.to_string())
     };
     presented.iter().map(bare).collect::<Vec<_>>().join(", ")
 }

@@ -41,6 +41,7 @@ pub mod getopt;
 pub mod layout;
 pub mod linear;
 pub mod manual;
+pub mod tls;
 
 /// Why there is nothing to run.
 #[derive(Debug, Clone, PartialEq, Eq)]

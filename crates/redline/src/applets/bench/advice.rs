@@ -36,10 +36,10 @@ fn advice(error: &RunError) -> &'static str {
             }
         }
         RunError::Closed { .. } | RunError::Lost { .. } => {
-            "the server may have ended or refused more clients: look into its log"
+            "the server may have ended or refused more clients: look into its log; a port that speaks TLS needs --tls"
         }
         RunError::Garbage { .. } | RunError::Unasked { .. } => {
-            "check that a Redis-compatible server listens there, without TLS"
+            "check that a Redis-compatible server listens there; a port that speaks TLS needs --tls"
         }
         RunError::Silent { .. } => {
             "the server hangs or is overloaded; --timeout sets how long to wait"

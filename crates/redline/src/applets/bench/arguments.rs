@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{Parser, ValueEnum};
 use load::plan::{MAX_CONNECTIONS, MAX_PIPELINE, MAX_RATE_RPS, MAX_THREADS, Target};
 
+use super::encryption::TlsArguments;
 use super::target;
 
 /// Largest value that servers take by default, 512 MiB (`proto-max-bulk-len`).
@@ -41,7 +42,7 @@ Examples:
     after_help = AFTER_HELP
 )]
 pub struct Arguments {
-    /// redis://[user:password@]host[:port][/db], host:port or unix:///path
+    /// redis://[user:password@]host[:port][/db], rediss://..., host:port or unix:///path
     #[arg(value_name = "TARGET", value_parser = target::parse)]
     pub targets: Vec<Target>,
     /// Connections over all threads
@@ -108,6 +109,9 @@ pub struct Arguments {
     /// Password; else that in REDLINE_PASSWORD or REDISCLI_AUTH
     #[arg(long, value_name = "TEXT")]
     pub password: Option<String>,
+    /// How connections are encrypted.
+    #[command(flatten)]
+    pub tls: TlsArguments,
     /// A run fails when a reply takes longer than this
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = positive_duration)]
     pub timeout: Duration,
@@ -158,6 +162,7 @@ impl Arguments {
                 (self.password.is_some(), "--password"),
                 (self.flush, "--flush"),
                 (self.keep, "--keep"),
+                (self.tls.is_asked(), "TLS"),
             ] {
                 if is_given {
                     return Err(format!(
@@ -179,7 +184,7 @@ impl Arguments {
                 return Err("a user name needs a password".into());
             }
         }
-        Ok(())
+        self.tls.complete(&mut self.targets)
     }
 }
 

@@ -3,6 +3,7 @@
 mod advice;
 mod arguments;
 mod campaign;
+mod encryption;
 mod interrupt;
 mod output;
 mod progress;

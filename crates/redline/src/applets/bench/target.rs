@@ -1,6 +1,6 @@
 //! Server addresses as people write them: `redis://user:password@host:port/db`, `host:port`, paths of Unix sockets.
 
-use load::plan::{Address, Target};
+use load::plan::{Address, Target, Tls};
 
 /// The port of a server that names none.
 const DEFAULT_PORT: u16 = 6379;
@@ -18,8 +18,12 @@ pub fn parse(text: &str) -> Result<Target, String> {
     match scheme.to_ascii_lowercase().as_str() {
         "redis" | "valkey" => tcp(rest),
         "unix" | "redis+unix" | "valkey+unix" | "redis-socket" => unix(rest),
-        "rediss" | "valkeys" => Err("TLS is not available in this version; use redis://".into()),
-        _ => Err(format!("'{scheme}' is no scheme of a server; use redis:// or unix://")),
+        "rediss" | "valkeys" => {
+            tcp(rest).map(|target| Target { tls: Some(Tls::default()), ..target })
+        }
+        _ => {
+            Err(format!("'{scheme}' is no scheme of a server; use redis://, rediss:// or unix://"))
+        }
     }
 }
 
@@ -30,7 +34,10 @@ pub fn url(target: &Target) -> String {
         database => format!("/{database}"),
     };
     match &target.address {
-        Address::Tcp { .. } => format!("redis://{}{database}", target.address),
+        Address::Tcp { .. } => {
+            let scheme = if target.tls.is_some() { "rediss" } else { "redis" };
+            format!("{scheme}://{}{database}", target.address)
+        }
         Address::Unix { path } if target.database == 0 => format!("unix://{path}"),
         Address::Unix { path } => format!("unix://{path}?db={}", target.database),
     }
@@ -146,6 +153,8 @@ mod tests {
             ("valkey://h:1/5", "redis://h:1/5"),
             ("redis://[::1]:7/2", "redis://[::1]:7/2"),
             ("[::1]", "redis://[::1]:6379"),
+            ("rediss://:secret@h:7/2", "rediss://h:7/2"),
+            ("valkeys://h", "rediss://h:6379"),
             ("/run/redis.sock", "unix:///run/redis.sock"),
             ("redis+unix:///run/redis.sock?db=3", "unix:///run/redis.sock?db=3"),
         ] {
@@ -168,7 +177,6 @@ mod tests {
     fn what_is_wrong_is_said() {
         for (text, part) in [
             ("http://h", "scheme"),
-            ("rediss://h", "TLS"),
             ("h:0", "port"),
             ("h:x", "port"),
             ("[::1]x", "port"),

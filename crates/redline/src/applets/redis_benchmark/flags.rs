@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use super::uri;
 use crate::flags::layout::REDIS;
 use crate::flags::manual::{self, Manual};
+use crate::flags::tls::{self, HasTls, TlsChoice};
 use crate::flags::{Section, Stop, linear, option, switch};
 
 /// Largest value that `-d` asks for, in bytes.
@@ -86,12 +87,20 @@ pub struct Options {
     pub data_set: Option<PathBuf>,
     /// Rows of it to take at most; 0 for all.
     pub data_set_rows_max: usize,
+    /// How connections are encrypted.
+    pub tls: TlsChoice,
     /// The first option that asks for what does not exist yet.
     pub unavailable: Option<String>,
     /// Lines for standard error, in order.
     pub warnings: Vec<String>,
     /// The command to measure instead of the tests.
     pub command: Vec<Vec<u8>>,
+}
+
+impl HasTls for Options {
+    fn tls_choice(&mut self) -> &mut TlsChoice {
+        &mut self.tls
+    }
 }
 
 impl Default for Options {
@@ -128,6 +137,7 @@ impl Default for Options {
             function_keys: 1,
             data_set: None,
             data_set_rows_max: 0,
+            tls: TlsChoice::default(),
             unavailable: None,
             warnings: Vec::new(),
             command: Vec::new(),
@@ -401,53 +411,15 @@ pub const FLAGS: &[Section<Options>] = &[Section {
             options.data_set_rows_max = unsigned(value) as usize;
             Ok(())
         }),
-        switch(&["--tls"], "Encrypt the connections (not available yet)", |options, _| {
-            not_yet(options, "--tls")
-        }),
-        option(&["--sni"], "<host>", "Server name for TLS (not available yet)", |options, _| {
-            not_yet(options, "--sni")
-        }),
-        option(
-            &["--cacert"],
-            "<file>",
-            "CA certificates to verify with (not available yet)",
-            |options, _| not_yet(options, "--cacert"),
-        ),
-        option(
-            &["--cacertdir"],
-            "<dir>",
-            "Directory of CA certificates to verify with (not available yet)",
-            |options, _| not_yet(options, "--cacertdir"),
-        ),
-        switch(
-            &["--insecure"],
-            "Do not verify the server's certificate (not available yet)",
-            |options, _| not_yet(options, "--insecure"),
-        ),
-        option(
-            &["--cert"],
-            "<file>",
-            "Certificate to show the server (not available yet)",
-            |options, _| not_yet(options, "--cert"),
-        ),
-        option(
-            &["--key"],
-            "<file>",
-            "Private key of that certificate (not available yet)",
-            |options, _| not_yet(options, "--key"),
-        ),
-        option(
-            &["--tls-ciphers"],
-            "<list>",
-            "Ciphers up to TLS 1.2 (not available yet)",
-            |options, _| not_yet(options, "--tls-ciphers"),
-        ),
-        option(
-            &["--tls-ciphersuites"],
-            "<list>",
-            "Ciphers of TLS 1.3 (not available yet)",
-            |options, _| not_yet(options, "--tls-ciphersuites"),
-        ),
+        tls::tls(),
+        tls::sni(),
+        tls::ca_file(),
+        tls::ca_directory(),
+        tls::insecure(),
+        tls::certificate(),
+        tls::key(),
+        tls::ciphers(),
+        tls::ciphersuites(),
         switch(&["--help"], "Print this text", |_, _| Err(Stop::Help)),
         switch(&["--version", "-v"], "Print the version", |_, _| Err(Stop::Version)),
     ],

@@ -1,13 +1,13 @@
 //! `-I`: connections that send nothing, held until the program is ended; for finding out what a server pays for them.
 
 use std::io::{self, Read};
-use std::net::TcpStream;
-use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use load::plan::Address;
+use load::RunError;
+use load::plan::Target;
+use load::stream::{Dialer, Stream};
 
-use super::server_config::no_connection;
+use super::server_config::{no_connection, no_encryption};
 
 /// How often the number of connections is shown.
 const INTERVAL: Duration = Duration::from_millis(250);
@@ -17,19 +17,23 @@ const INTERVAL: Duration = Duration::from_millis(250);
 /// # Errors
 /// The sentence to end with: a connection that can't be made, or that none is left; or what `show` failed with.
 pub fn hold(
-    address: &Address,
+    target: &Target,
     connections: usize,
     mut show: impl FnMut(&str) -> io::Result<()>,
 ) -> Result<(), IdleEnd> {
     show(&format!(
         "Creating {connections} idle connections and waiting forever (Ctrl+C when done)\n"
     ))?;
-    let mut open = (0..connections)
-        .map(|_| connect(address))
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(|source| IdleEnd::Sentence(no_connection(address, &source)))?;
+    let mut open = connect(target, connections).map_err(|error| {
+        IdleEnd::Sentence(match error {
+            RunError::Connect { source, .. } | RunError::Resolve { source, .. } => {
+                no_connection(&target.address, &source)
+            }
+            error => no_encryption(&error),
+        })
+    })?;
     loop {
-        open.retain_mut(|stream| is_open(stream.as_mut()));
+        open.retain_mut(is_open);
         if open.is_empty() {
             return Err(IdleEnd::Sentence("All clients disconnected... aborting.".into()));
         }
@@ -53,23 +57,18 @@ impl From<io::Error> for IdleEnd {
     }
 }
 
-fn connect(address: &Address) -> io::Result<Box<dyn Read>> {
-    match address {
-        Address::Tcp { host, port } => {
-            let stream = TcpStream::connect((host.as_str(), *port))?;
-            stream.set_nonblocking(true)?;
-            Ok(Box::new(stream))
-        }
-        Address::Unix { path } => {
-            let stream = UnixStream::connect(path)?;
-            stream.set_nonblocking(true)?;
-            Ok(Box::new(stream))
-        }
-    }
+fn connect(target: &Target, connections: usize) -> Result<Vec<Stream>, RunError> {
+    let dialer = Dialer::new(target)?;
+    let connect = |_| {
+        let stream = dialer.dial()?;
+        stream.set_nonblocking(true)?;
+        Ok(stream)
+    };
+    (0..connections).map(connect).collect()
 }
 
 /// False when the server has closed the connection. What it sends unasked is of no interest.
-fn is_open(stream: &mut dyn Read) -> bool {
+fn is_open(stream: &mut Stream) -> bool {
     match stream.read(&mut [0; 512]) {
         Ok(count) => count > 0,
         Err(error) => {
@@ -92,8 +91,7 @@ mod tests {
             drop(accepted);
         });
         let mut shown = String::new();
-        let address = Address::Tcp { host: "127.0.0.1".into(), port };
-        let end = hold(&address, 3, |text| {
+        let end = hold(&Target::tcp("127.0.0.1", port), 3, |text| {
             shown.push_str(text);
             Ok(())
         });

@@ -30,7 +30,7 @@ use crate::flags::Stop;
 use flags::Options;
 use idle::IdleEnd;
 use live::Live;
-use server_config::{ServerConfig, no_connection, system_text};
+use server_config::{ServerConfig, no_connection, no_encryption, system_text};
 use steps::{Step, Values};
 
 /// The row of redis-benchmark.
@@ -119,7 +119,7 @@ fn measure(program: &str, options: &Options) -> Result<(), End> {
     }
     if options.idle {
         let connections = options.clients.max(1) as usize;
-        return Ok(idle::hold(&target.address, connections, |text| match options.csv {
+        return Ok(idle::hold(&target, connections, |text| match options.csv {
             true => Ok(()),
             false => show(text),
         })?);
@@ -248,6 +248,7 @@ fn sentence(step: &Step, error: RunError) -> String {
         RunError::Connect { source, .. } | RunError::Resolve { source, .. } => {
             no_connection(&step.plan.targets[0].address, &source)
         }
+        RunError::Tls { .. } | RunError::TlsSettings(_) => no_encryption(&error),
         RunError::Closed { .. } => "Error: Server closed the connection".into(),
         RunError::Lost { source, .. } => format!("Error: {}", system_text(&source)),
         RunError::Garbage { source, .. } => format!("Error: Protocol error, {source}"),

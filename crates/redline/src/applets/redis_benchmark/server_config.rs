@@ -38,6 +38,9 @@ fn setting(target: &Target, name: &str) -> Result<Option<String>, String> {
             return Err(no_connection(&target.address, &source));
         }
         Err(RunError::Refused { message, .. }) => return Err(refused(&message)),
+        Err(error @ (RunError::Tls { .. } | RunError::TlsSettings(_))) => {
+            return Err(no_encryption(&error));
+        }
         Err(_) => return Ok(None),
     };
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -55,6 +58,14 @@ fn setting(target: &Target, name: &str) -> Result<Option<String>, String> {
 /// The sentence for a server that can't be reached.
 pub fn no_connection(address: &Address, source: &io::Error) -> String {
     format!("Could not connect to Redis at {}: {}", place(address), system_text(source))
+}
+
+/// The sentence for a connection that can't be encrypted: the original's words, and then ours, which say what to do.
+pub fn no_encryption(error: &RunError) -> String {
+    match error {
+        RunError::Tls { source, .. } => format!("Could not negotiate a TLS connection: {source}"),
+        error => error.to_string(),
+    }
 }
 
 /// An address as the original prints it.

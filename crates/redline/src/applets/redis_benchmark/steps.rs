@@ -49,6 +49,7 @@ pub fn target(options: &Options) -> Target {
         Some(path) => Target::unix(path),
         None => Target::tcp(&options.host, options.port),
     };
+    target.tls = options.tls.settings();
     target.password.clone_from(&options.password);
     target.user = options.user.clone().filter(|_| options.password.is_some());
     target

@@ -10,8 +10,7 @@ use crate::applets::server_uri;
 pub fn apply(options: &mut Options, text: &str) -> Result<(), String> {
     let uri = server_uri::parse(text)?;
     if uri.is_tls {
-        let (scheme, _) = text.split_once("://").unwrap_or_default();
-        options.unavailable.get_or_insert(format!("{}://", scheme.to_ascii_lowercase()));
+        options.tls.turn_on();
     }
     if uri.password.is_some() {
         (options.user, options.password) = (uri.user, uri.password);
@@ -53,6 +52,6 @@ mod tests {
         assert_eq!((options.host.as_str(), options.port), ("::1", 7001));
         assert_eq!(read("redis://").unwrap(), Options::default());
         assert_eq!(read("redis:///3").unwrap().database, 3);
-        assert_eq!(read("rediss://host").unwrap().unavailable.as_deref(), Some("rediss://"));
+        assert!(read("rediss://host").unwrap().tls.settings().is_some());
     }
 }
