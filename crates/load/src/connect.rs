@@ -9,13 +9,11 @@ use std::time::Duration;
 use mio::event::Source;
 use mio::net::{TcpStream, UnixStream};
 use mio::{Interest, Registry, Token};
-use resp::{ReplyKind, encode};
+use resp::{ReplyKind, ReplyScanner, encode};
 
 use crate::argument::Argument;
 use crate::error::{RunError, message_text};
-use crate::memcache;
 use crate::plan::{Address, Protocol, Target};
-use crate::scanner::Scanner;
 use crate::stream::{self, Dialer};
 use crate::tls::{Connector, Encrypted, HandshakeError, Negotiated};
 
@@ -64,11 +62,8 @@ pub(crate) struct Prefix {
 }
 
 impl Prefix {
-    /// `AUTH`, `HELLO`, `SELECT` as the target needs them, then the plan's own; memcached's authentication alone.
+    /// `AUTH`, `HELLO`, `SELECT` as the target needs them, then the plan's own.
     pub(crate) fn new(target: &Target, own: &[Vec<Argument>]) -> Self {
-        if target.protocol.is_memcache() {
-            return Self::memcache(target);
-        }
         let mut commands: Vec<Vec<Argument>> = Vec::new();
         if let Some(password) = &target.password {
             let mut auth: Vec<Argument> = vec!["AUTH".into()];
@@ -86,22 +81,6 @@ impl Prefix {
         let mut encoded = Vec::new();
         commands.iter().for_each(|command| encode::command(&mut encoded, command));
         Self { commands, encoded }
-    }
-
-    /// By SASL in the binary protocol, by the first set in the others; nothing without a password.
-    fn memcache(target: &Target) -> Self {
-        let mut prefix = Self::default();
-        let user = target.user.as_deref().unwrap_or_default();
-        if let Some(password) = &target.password {
-            let authenticate = if target.protocol == Protocol::MemcacheBinary {
-                memcache::sasl_plain
-            } else {
-                memcache::text_auth
-            };
-            authenticate(user, password, &mut prefix.encoded);
-            prefix.commands.push(vec!["authentication".into()]);
-        }
-        prefix
     }
 
     /// The error of a command that was refused.
@@ -126,7 +105,7 @@ pub(crate) fn open_with(
     prefix: &Prefix,
 ) -> Result<Connection, RunError> {
     let mut blocking = dialer.dial()?;
-    exchange(&mut blocking, target, prefix, |_| ())?;
+    exchange(&mut blocking, target, prefix, REPLY_TIMEOUT, |_| ())?;
     let peer = Peer { place: blocking.peer().clone(), connector: dialer.connector().cloned() };
     let negotiated = blocking.negotiated();
     let stream = blocking.convert(Socket::from_blocking, Socket::into_stream, Stream::Tls)?;
@@ -138,14 +117,35 @@ pub(crate) fn open_with(
 /// # Errors
 /// As [`open`]; an error reply to the command itself is a reply.
 pub fn ask(target: &Target, command: &[&str]) -> Result<Vec<u8>, RunError> {
-    let mut blocking = stream::Stream::open(target)?;
+    ask_over(Dialer::new(target)?, target, command, REPLY_TIMEOUT)
+}
+
+/// As [`ask`], but waits at most `patience` for the connection and for each reply.
+///
+/// # Errors
+/// As [`ask`].
+pub fn ask_within(
+    target: &Target,
+    command: &[&str],
+    patience: Duration,
+) -> Result<Vec<u8>, RunError> {
+    ask_over(Dialer::new(target)?.within(patience), target, command, patience)
+}
+
+fn ask_over(
+    dialer: Dialer,
+    target: &Target,
+    command: &[&str],
+    patience: Duration,
+) -> Result<Vec<u8>, RunError> {
+    let mut blocking = dialer.dial()?;
     let prefix = Prefix::new(target, &[]);
-    exchange(&mut blocking, target, &prefix, |_| ())?;
+    exchange(&mut blocking, target, &prefix, patience, |_| ())?;
     let mut question = Prefix::default();
     encode::command(&mut question.encoded, command);
     question.commands.push(command.iter().map(|text| Argument::from(*text)).collect());
     let mut reply = Vec::new();
-    match exchange(&mut blocking, target, &question, |bytes| reply = bytes.to_vec()) {
+    match exchange(&mut blocking, target, &question, patience, |bytes| reply = bytes.to_vec()) {
         Ok(()) | Err(RunError::Refused { .. }) => Ok(reply),
         Err(error) => Err(error),
     }
@@ -156,18 +156,19 @@ fn exchange(
     stream: &mut stream::Stream,
     target: &Target,
     prefix: &Prefix,
+    patience: Duration,
     mut reply: impl FnMut(&[u8]),
 ) -> Result<(), RunError> {
     let address = || target.address.to_string();
     let lost = |source: io::Error| match source.kind() {
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
-            RunError::Silent { address: address(), waited_ms: REPLY_TIMEOUT.as_millis() as u64 }
+            RunError::Silent { address: address(), waited_ms: patience.as_millis() as u64 }
         }
         _ => RunError::lost(&target.address, source),
     };
-    stream.set_read_timeout(Some(REPLY_TIMEOUT))?;
+    stream.set_read_timeout(Some(patience))?;
     stream.write_all(&prefix.encoded).map_err(lost)?;
-    let mut scanner = Scanner::new(target.protocol);
+    let mut scanner = ReplyScanner::new();
     let mut received: Vec<u8> = Vec::new();
     let mut chunk = [0; 4096];
     let mut answered = 0;
@@ -200,6 +201,11 @@ fn exchange(
 }
 
 impl Peer {
+    /// The place of a target that no connection has been made to yet; its name is looked up.
+    pub(crate) fn resolve(dialer: &Dialer) -> Result<Self, RunError> {
+        Ok(Self { place: dialer.resolve()?, connector: dialer.connector().cloned() })
+    }
+
     /// Starts a connection that does not block; it is made, or has failed, when it is writable. The handshake of TLS
     /// begins with the first write.
     pub(crate) fn start(&self) -> io::Result<Stream> {

@@ -93,6 +93,14 @@ pub enum RunError {
         /// The server's text.
         message: String,
     },
+    /// A target of a cluster's load that is no node of one.
+    #[error("{address} is no node of a cluster: {message}")]
+    NoCluster {
+        /// The server.
+        address: String,
+        /// What it said, or what it did not.
+        message: String,
+    },
     /// No reply within the plan's time limit.
     #[error("{address} has not answered for {waited_ms} ms")]
     Silent {

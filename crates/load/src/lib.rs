@@ -4,18 +4,17 @@
 #![forbid(unsafe_code)]
 
 pub mod argument;
+pub mod cluster;
 pub mod connect;
 pub mod control;
 pub mod distribution;
 pub mod error;
 pub mod generator;
 pub mod machine;
-mod memcache;
 pub mod pacing;
 pub mod plan;
 pub mod record;
 pub mod run;
-mod scanner;
 pub mod session;
 mod start;
 pub mod stream;

@@ -268,6 +268,16 @@ pub enum Address {
     },
 }
 
+impl Address {
+    /// The host; of a socket in the file system, nothing.
+    pub fn host(&self) -> &str {
+        match self {
+            Self::Tcp { host, .. } => host,
+            Self::Unix { .. } => "",
+        }
+    }
+}
+
 impl std::fmt::Display for Address {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -714,7 +724,25 @@ impl Plan {
 
     /// What the engine does not do yet.
     fn check_availability(&self) -> Result<(), PlanError> {
+        let has = |wanted: fn(&CommandText) -> bool| {
+            self.mix.iter().flat_map(|entry| &entry.commands).any(wanted)
+        };
+        let is_objects = |command: &CommandText| {
+            matches!(
+                command,
+                CommandText::Store(_) | CommandText::Fetch(_) | CommandText::Objects(_)
+            )
+        };
         let parts = [
+            (self.choice == Choice::Cycle, "a mix in turn"),
+            (has(is_objects), "a command on objects"),
+            (has(|command| matches!(command, CommandText::OneOf(_))), "a command drawn from many"),
+            (has(|command| matches!(command, CommandText::Scan(_))), "an iteration with SCAN"),
+            (self.mix.iter().any(|entry| entry.transaction), "a transaction"),
+            (
+                self.targets.iter().any(|target| target.protocol.is_memcache()),
+                "memcached's protocol",
+            ),
             (self.retry.is_some(), "a retry after an error reply"),
             (self.lifetime.reconnect_every > 0, "a reconnection after a number of requests"),
             (self.lifetime.on_loss != OnLoss::End, "a reconnection after a loss"),

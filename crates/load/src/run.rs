@@ -7,6 +7,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use report::model::{CommandResult, Generator, Lifetime, StepResult};
 
+use crate::cluster;
 use crate::connect::{self, Connection, Prefix};
 use crate::control::{Control, Phase};
 use crate::error::{RunError, RunFailure};
@@ -35,12 +36,15 @@ pub fn run(plan: &Plan, control: &Control) -> Result<StepResult, RunFailure> {
 
 fn run_connected(plan: &Plan, control: &Control) -> Result<StepResult, RunFailure> {
     let mix = Mix::compile(plan)?;
+    if let Some(cluster) = &plan.cluster {
+        return cluster::run(plan, cluster, &mix, control);
+    }
     let prefixes: Vec<Prefix> =
         plan.targets.iter().map(|target| Prefix::new(target, &plan.prefix)).collect();
     let dialers: Vec<Dialer> = plan.targets.iter().map(Dialer::new).collect::<Result<_, _>>()?;
     let groups = connect_all(plan, &mix, &dialers, &prefixes, control)?;
     let series = Series::new(groups.len() as u32);
-    let tls = agreed(&groups);
+    let tls = agreed(groups.iter().flatten().map(|(_, connection, _)| connection));
     let shared = Shared {
         plan,
         mix: &mix,
@@ -111,19 +115,19 @@ fn connect_all(
 }
 
 /// What TLS has agreed on, each outcome once.
-fn agreed(groups: &[Group]) -> Option<String> {
-    let negotiated = groups.iter().flatten().filter_map(|(_, connection, _)| connection.negotiated);
+pub(crate) fn agreed<'all>(all: impl Iterator<Item = &'all Connection>) -> Option<String> {
+    let negotiated = all.filter_map(|connection| connection.negotiated);
     let different: BTreeSet<String> = negotiated.map(|agreed| agreed.to_string()).collect();
     (!different.is_empty()).then(|| different.into_iter().collect::<Vec<_>>().join(", "))
 }
 
 /// True when each connection has its own share of the requests. Sequences need that to leave no key out, and an open loop
 /// has fixed turns anyway.
-fn is_even(plan: &Plan, mix: &Mix) -> bool {
+pub(crate) fn is_even(plan: &Plan, mix: &Mix) -> bool {
     plan.stop.share == Share::Even || mix.has_sequence() || plan.pacing != Pacing::Closed
 }
 
-fn quota(plan: &Plan, mix: &Mix, index: u32) -> Option<u64> {
+pub(crate) fn quota(plan: &Plan, mix: &Mix, index: u32) -> Option<u64> {
     let requests = plan.stop.requests.filter(|_| is_even(plan, mix))?;
     let (connections, index) = (u64::from(plan.connections), u64::from(index));
     Some(requests / connections + u64::from(index < requests % connections))
@@ -158,7 +162,7 @@ fn run_workers(shared: &Shared<'_>, groups: Vec<Group>) -> Result<Vec<WorkerResu
 }
 
 /// Sets the start that all threads share, and the end of a warm-up that is known beforehand.
-fn start(shared: &Shared<'_>) {
+pub(crate) fn start(shared: &Shared<'_>) {
     let start_ns = shared.now_ns();
     if shared.plan.warm_up.requests == 0 {
         let warm_up_ns = shared.plan.warm_up.duration_ms.saturating_mul(1_000_000);
@@ -167,7 +171,7 @@ fn start(shared: &Shared<'_>) {
     shared.start.begin(start_ns);
 }
 
-fn schedule(plan: &Plan, start_ns: u64) -> Option<Schedule> {
+pub(crate) fn schedule(plan: &Plan, start_ns: u64) -> Option<Schedule> {
     let Pacing::Constant { rate_rps } = plan.pacing else {
         return None;
     };
@@ -176,14 +180,14 @@ fn schedule(plan: &Plan, start_ns: u64) -> Option<Schedule> {
 }
 
 /// The measured time of a run.
-struct Measured {
+pub(crate) struct Measured {
     started_at_unix_ms: u64,
     duration_ns: u64,
 }
 
 impl Measured {
     /// From its start to the last reply, or to the deadline if that is later; to the end when it was cut short.
-    fn new(shared: &Shared<'_>, results: &[WorkerResult]) -> Self {
+    pub(crate) fn new(shared: &Shared<'_>, results: &[WorkerResult]) -> Self {
         let start_ns = shared.measure_start_ns.load(Ordering::Relaxed);
         let end_ns = results.iter().map(|result| result.end_ns).max().unwrap_or(0);
         let last_reply_ns = results.iter().map(|result| result.last_reply_ns).max().unwrap_or(0);
@@ -210,7 +214,7 @@ impl Measured {
     }
 }
 
-fn step_result(
+pub(crate) fn step_result(
     plan: &Plan,
     control: &Control,
     measured: Measured,

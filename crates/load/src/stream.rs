@@ -22,6 +22,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 pub struct Dialer {
     address: Address,
     connector: Option<Connector>,
+    patience: Duration,
 }
 
 /// A blocking connection. It closes when it is dropped.
@@ -58,7 +59,16 @@ impl Dialer {
     /// # Errors
     /// [`RunError::TlsSettings`].
     pub fn new(target: &Target) -> Result<Self, RunError> {
-        Ok(Self { address: target.address.clone(), connector: Connector::new(target)? })
+        Ok(Self {
+            address: target.address.clone(),
+            connector: Connector::new(target)?,
+            patience: CONNECT_TIMEOUT,
+        })
+    }
+
+    /// The same with another longest wait for a connection to be accepted, and for each answer of a handshake.
+    pub(crate) fn within(self, patience: Duration) -> Self {
+        Self { patience, ..self }
     }
 
     /// Makes a connection; with TLS the handshake is over when it returns. Reads and writes wait for ever
@@ -67,16 +77,16 @@ impl Dialer {
     /// # Errors
     /// [`RunError::Resolve`], [`RunError::Connect`], [`RunError::Tls`].
     pub fn dial(&self) -> Result<Stream, RunError> {
-        let (socket, peer) = connect(&self.address)?;
+        let (socket, peer) = connect(&self.address, self.patience)?;
         let Some(connector) = &self.connector else {
             return Ok(Stream { kind: Kind::Plain(socket), peer });
         };
         let failed = |source| RunError::Tls { address: self.address.to_string(), source };
         let mut encrypted = Encrypted::new(connector, socket).map_err(failed)?;
-        encrypted.socket().set_read_timeout(Some(CONNECT_TIMEOUT))?;
+        encrypted.socket().set_read_timeout(Some(self.patience))?;
         encrypted.handshake().map_err(|error| match error.kind() {
             io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
-                failed(HandshakeError::Silent(CONNECT_TIMEOUT))
+                failed(HandshakeError::Silent(self.patience))
             }
             io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => {
                 failed(HandshakeError::Closed)
@@ -85,6 +95,20 @@ impl Dialer {
         })?;
         encrypted.socket().set_read_timeout(None)?;
         Ok(Stream { kind: Kind::Encrypted(Box::new(encrypted)), peer })
+    }
+
+    /// The first place that the address leads to.
+    pub(crate) fn resolve(&self) -> Result<Peer, RunError> {
+        match &self.address {
+            Address::Unix { path } => Ok(Peer::Unix(path.into())),
+            Address::Tcp { host, port } => {
+                let error =
+                    |source| RunError::Resolve { address: self.address.to_string(), source };
+                let mut found = (host.as_str(), *port).to_socket_addrs().map_err(error)?;
+                let none = || error(io::Error::from(io::ErrorKind::NotFound));
+                found.next().map(Peer::Tcp).ok_or_else(none)
+            }
+        }
     }
 
     pub(crate) fn connector(&self) -> Option<&Connector> {
@@ -237,7 +261,7 @@ impl Write for Socket {
 }
 
 /// Makes a connection that is not encrypted.
-fn connect(address: &Address) -> Result<(Socket, Peer), RunError> {
+fn connect(address: &Address, patience: Duration) -> Result<(Socket, Peer), RunError> {
     let connect_error = |source| RunError::Connect { address: address.to_string(), source };
     match address {
         Address::Unix { path } => {
@@ -249,7 +273,7 @@ fn connect(address: &Address) -> Result<(Socket, Peer), RunError> {
             let found = (host.as_str(), *port).to_socket_addrs().map_err(resolve_error)?;
             let mut last = resolve_error(io::Error::from(io::ErrorKind::NotFound));
             for at in found {
-                match TcpStream::connect_timeout(&at, CONNECT_TIMEOUT) {
+                match TcpStream::connect_timeout(&at, patience) {
                     Ok(socket) => {
                         socket.set_nodelay(true)?;
                         return Ok((Socket::Tcp(socket), Peer::Tcp(at)));

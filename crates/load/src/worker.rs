@@ -24,18 +24,18 @@ use crate::start::Start;
 use crate::timer::Timer;
 
 /// Read buffer of a thread: holds the replies to a deep pipeline in one read, and stays in the cache.
-const READ_BYTES: usize = 64 << 10;
+pub(crate) const READ_BYTES: usize = 64 << 10;
 /// Readiness events taken at once.
-const EVENTS: usize = 1024;
+pub(crate) const EVENTS: usize = 1024;
 /// Longest sleep, so that stop flags are seen in time.
-const NAP: Duration = Duration::from_millis(50);
+pub(crate) const NAP: Duration = Duration::from_millis(50);
 /// How often counts are shown to watchers.
-const SHOW_NS: u64 = 20_000_000;
+pub(crate) const SHOW_NS: u64 = 20_000_000;
 /// How long after the deadline replies to requests sent before it are waited for.
-const DRAIN_NS: u64 = 250_000_000;
+pub(crate) const DRAIN_NS: u64 = 250_000_000;
 /// Most due units sent between two looks at the sockets.
-const UNITS_A_LOOP: usize = 64;
-const TIMER: Token = Token(usize::MAX);
+pub(crate) const UNITS_A_LOOP: usize = 64;
+pub(crate) const TIMER: Token = Token(usize::MAX);
 
 /// What the threads of a run share.
 pub(crate) struct Shared<'run> {
@@ -59,12 +59,14 @@ impl Shared<'_> {
         self.origin.elapsed().as_nanos() as u64
     }
 
-    fn fail(&self, error: RunError) {
+    /// Ends the run with an error; the first one stays.
+    pub(crate) fn fail(&self, error: RunError) {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
         self.halt.store(true, Ordering::Relaxed);
     }
 
-    fn gate(&self, schedule: Option<Schedule>) -> Gate<'_> {
+    /// What may be sent at this moment.
+    pub(crate) fn gate(&self, schedule: Option<Schedule>) -> Gate<'_> {
         let measure_start_ns = self.measure_start_ns.load(Ordering::Relaxed);
         let duration_ns =
             self.plan.stop.duration_ms.map_or(u64::MAX, |ms| ms.saturating_mul(1_000_000));
@@ -531,7 +533,7 @@ impl<'run> Worker<'run> {
 }
 
 /// Processor time of this thread.
-fn thread_cpu_ns() -> u64 {
+pub(crate) fn thread_cpu_ns() -> u64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod client;
+pub mod cluster;
 pub mod fake_server;
 pub mod oracle;
 pub mod peer;
