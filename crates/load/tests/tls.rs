@@ -209,31 +209,88 @@ fn files_are_checked_before_anything_is_sent() {
     assert_eq!(server.connections(), 0);
 }
 
+/// Runs openssl; false, aloud, where there is none.
+fn openssl(words: &[&str]) -> bool {
+    let output = std::process::Command::new("openssl").args(words).output();
+    let Ok(output) = output else {
+        eprintln!("SKIPPED: no openssl on PATH");
+        return false;
+    };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    true
+}
+
 #[test]
 fn keys_come_in_all_their_forms() {
-    // The same P-256 key as SEC1 and an RSA key as PKCS#1 come from other programs; a real server must accept both.
     let certificates = Certificates::make();
-    let sec1 = std::process::Command::new("openssl")
-        .args([
-            "ec",
-            "-in",
-            &certificates.path("client.key"),
-            "-out",
-            &certificates.path("sec1.key"),
-        ])
-        .output();
-    if !sec1.is_ok_and(|output| output.status.success()) {
-        eprintln!("SKIPPED: no openssl on PATH");
+    let path = |name: &str| certificates.path(name);
+    if !openssl(&["ec", "-in", &path("client.key"), "-out", &path("sec1.key")]) {
         return;
     }
-    let key = std::fs::read_to_string(certificates.path("sec1.key")).unwrap();
-    assert!(key.contains("BEGIN EC PRIVATE KEY"));
+    let new = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=rsa"];
+    let names = ["-addext", "subjectAltName=IP:127.0.0.1"];
+    let files = ["-keyout", &path("rsa.key"), "-out", &path("rsa.pem")];
+    openssl(&[&new[..], &names, &files].concat());
+    openssl(&["rsa", "-traditional", "-in", &path("rsa.key"), "-out", &path("pkcs1.key")]);
+    let locked = ["-aes256", "-passout", "pass:secret", "-out", &path("locked.key")];
+    openssl(&[&["rsa", "-traditional", "-in", &path("rsa.key")][..], &locked].concat());
+    for (key, label) in [
+        ("sec1.key", "BEGIN EC PRIVATE KEY"),
+        ("rsa.key", "BEGIN PRIVATE KEY"),
+        ("pkcs1.key", "BEGIN RSA PRIVATE KEY"),
+        ("locked.key", "Proc-Type: 4,ENCRYPTED"),
+    ] {
+        assert!(std::fs::read_to_string(path(key)).unwrap().contains(label), "{key}");
+    }
+    // The server's own certificate is the CA of its clients, too.
+    let own = ["--tls-auth-clients", "yes", "--tls-ca-cert-file", &path("rsa.pem")];
+    let Some(server) = TlsPeer::start(&certificates, "rsa", &own) else { return };
+    let shown = |key: &str| {
+        with(&target(&certificates, server.port), |tls| {
+            tls.ca_file = Some(path("rsa.pem"));
+            (tls.certificate, tls.key) = (Some(path("rsa.pem")), Some(path(key)));
+        })
+    };
+    for key in ["rsa.key", "pkcs1.key"] {
+        let target = with(&shown(key), |tls| tls.versions = vec![TlsVersion::Tls12]);
+        assert_eq!(ask(&target, &["PING"]).unwrap(), b"+PONG\r\n");
+        let agreed = Stream::open(&target).unwrap().negotiated().unwrap();
+        assert_eq!(agreed.suite, "ECDHE-RSA-AES256-GCM-SHA384");
+    }
+    has_all(&error(&shown("locked.key")), &["locked.key is encrypted", "--key"]);
     let Some(server) = TlsPeer::start(&certificates, "server", &[]) else { return };
     let shown = with(&target(&certificates, server.port), |tls| {
-        tls.certificate = Some(certificates.path("client.pem"));
-        tls.key = Some(certificates.path("sec1.key"));
+        (tls.certificate, tls.key) = (Some(path("client.pem")), Some(path("sec1.key")));
     });
     assert_eq!(ask(&shown, &["PING"]).unwrap(), b"+PONG\r\n");
+}
+
+#[test]
+fn certificates_without_names_need_to_be_taken_as_they_are() {
+    let certificates = Certificates::make();
+    let path = |name: &str| certificates.path(name);
+    let new = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=plain"];
+    let files = ["-keyout", &path("plain.key"), "-out", &path("plain.pem")];
+    if !openssl(&[&new[..], &files].concat()) {
+        return;
+    }
+    let request =
+        ["req", "-new", "-key", &path("plain.key"), "-subj", "/CN=old", "-out", &path("old")];
+    openssl(&request);
+    // Without a file of extensions this is of X.509 version 1.
+    let sign = ["x509", "-req", "-in", &path("old"), "-signkey", &path("plain.key"), "-days", "2"];
+    openssl(&[&sign[..], &["-out", &path("old.pem")]].concat());
+    std::fs::copy(path("plain.key"), path("old.key")).unwrap();
+    for name in ["plain", "old"] {
+        let no = ["--tls-auth-clients", "no"];
+        let Some(server) = TlsPeer::start(&certificates, name, &no) else { return };
+        let named = with(&target(&certificates, server.port), |tls| {
+            tls.ca_file = Some(path(&format!("{name}.pem")));
+        });
+        has_all(&error(&named), &["names no host"]);
+        let taken = with(&named, |tls| tls.insecure = true);
+        assert_eq!(ask(&taken, &["PING"]).unwrap(), b"+PONG\r\n", "{name}");
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use rustls::pki_types::UnixTime;
-use rustls::{AlertDescription, CertificateError, Error, InconsistentKeys};
+use rustls::{AlertDescription, CertificateError, Error, InconsistentKeys, OtherError};
 use thiserror::Error;
 
 /// Why settings of TLS can't be used. Found before anything is sent.
@@ -134,6 +134,12 @@ pub enum HandshakeError {
         /// The names it holds, with commas.
         names: String,
     },
+    /// The certificate has no names that count.
+    #[error(
+        "its certificate names no host as a subject alternative name, so nobody can tell whose it is: make one that does, or \
+         do without verification"
+    )]
+    NoHost,
     /// Something else about the certificate.
     #[error("its certificate cannot be trusted: {0}")]
     Certificate(String),
@@ -187,10 +193,19 @@ impl HandshakeError {
             CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
                 Self::NotValidYet
             }
+            CertificateError::NotValidForNameContext { presented, .. } if presented.is_empty() => {
+                Self::NoHost
+            }
             CertificateError::NotValidForNameContext { expected, presented } => Self::WrongHost {
                 expected: expected.to_str().into_owned(),
                 names: names(&presented),
             },
+            // Version 1 has no alternative names.
+            CertificateError::Other(OtherError(cause))
+                if matches!(cause.downcast_ref(), Some(webpki::Error::UnsupportedCertVersion)) =>
+            {
+                Self::NoHost
+            }
             problem => Self::Certificate(problem.to_string()),
         }
     }
@@ -226,9 +241,6 @@ impl HandshakeError {
 
 /// The names of a certificate for people. The session's library describes them as `DnsName("a.example")`.
 fn names(presented: &[String]) -> String {
-    if presented.is_empty() {
-        return "no host at all".into();
-    }
     let bare = |name: &String| {
         let inner = name.split_once('(').map_or(name.as_str(), |(_, inner)| inner);
         let inner = inner.trim_end_matches(')').trim_matches('"');
