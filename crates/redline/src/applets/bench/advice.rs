@@ -26,8 +26,10 @@ fn advice(error: &RunError) -> &'static str {
         RunError::Refused { message, .. } | RunError::ErrorReply { message, .. } => {
             if message.starts_with("NOAUTH") || message.contains("Authentication required") {
                 "give a password by --password or REDLINE_PASSWORD"
-            } else if message.starts_with("MOVED") || message.starts_with("CROSSSLOT") {
-                "this version does not follow a cluster's redirections"
+            } else if message.starts_with("MOVED") {
+                "the server is a node of a cluster: --cluster loads all of it"
+            } else if message.starts_with("CROSSSLOT") {
+                "the keys of one command must share a hash tag, as in {user1}:a {user1}:b"
             } else if message.starts_with("READONLY") {
                 "name the primary instead of a replica"
             } else {
@@ -41,6 +43,7 @@ fn advice(error: &RunError) -> &'static str {
         RunError::Garbage { .. } | RunError::Unasked { .. } => {
             "check that a Redis-compatible server listens there; a port that speaks TLS needs --tls"
         }
+        RunError::NoCluster { .. } => "leave out --cluster to measure this server alone",
         RunError::Silent { .. } => {
             "the server hangs or is overloaded; --timeout sets how long to wait"
         }
