@@ -2,7 +2,8 @@
 //! redis-cli of this machine on the same server; then what only a scripted server shows: keys that vanish, unknown types, an end.
 
 use std::fs;
-use std::io::Read;
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -171,6 +172,61 @@ fn ctrl_c_shows_what_was_found() {
     let output = interrupt(&mut ours(port, "--intrinsic-latency 600"));
     assert!(masked(&text(&output.stdout)).contains("Worst run took Nx longer"));
     assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
+fn a_terminal_shows_progress_and_keeps_the_last_words() {
+    let server = store::start();
+    let mut client = server.client();
+    for number in 0..150 {
+        client.command(&["SET", &format!("key:{number}"), "x"]).unwrap();
+    }
+    // The pause after a hundred pages is longer than the time between two drawings.
+    let mut command = ours(server.address.port(), "--bigkeys --count 1 -i 0.5");
+    let output = command.env("FAKETTY", "1").output().unwrap();
+    let stdout = text(&output.stdout);
+    let (live, last) = stdout.rsplit_once("\r\x1b[J").unwrap();
+    assert!(live.contains("\x1b[2K\rKeys sampled: 1"), "{live:?}");
+    assert!(live.contains("\x1b[2K\rBiggest string    found so far \""), "{live:?}");
+    assert!(!stdout.contains("Sampled "), "{stdout:?}");
+    let bar = "|".repeat(60);
+    let start =
+        format!("100.00% \x1b[32m{bar}\x1b[31m\x1b[39m\nKeys sampled: 150\n\n-------- summary");
+    assert!(last.starts_with(&start), "{last:?}");
+    assert!(last.contains("\n150 strings with 150 bytes (100.00% of keys, avg size 1.00)\n"));
+}
+
+#[test]
+fn a_lost_connection_is_made_again_as_at_the_start() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let server = thread::spawn(move || {
+        // The first connection ends after its third reply, the second with the program.
+        let mut commands = Vec::new();
+        for replies in [3, usize::MAX] {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut input = [0; 4096];
+            for _ in 0..replies {
+                let length = stream.read(&mut input).unwrap_or(0);
+                if length == 0 {
+                    break;
+                }
+                commands.push(text(&input[..length]));
+                if stream.write_all(b"+PONG\r\n").is_err() {
+                    break;
+                }
+            }
+        }
+        commands
+    });
+    let modes = "--latency -i 0.5 -n 3 -a secret --no-auth-warning";
+    let output = ours(port, modes).output().unwrap();
+    assert_eq!(masked(&text(&output.stdout)), "N N N N");
+    assert_eq!(text(&output.stderr), "Reconnecting...\n");
+    assert_eq!(output.status.code(), Some(0));
+    let commands = server.join().unwrap();
+    let sent = |name: &str| commands.iter().filter(|command| command.contains(name)).count();
+    assert_eq!((sent("AUTH"), sent("SELECT")), (2, 2), "{commands:?}");
 }
 
 #[test]
