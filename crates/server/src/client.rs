@@ -1,14 +1,17 @@
 //! One client: what its commands change about the connection, and what others may see of it.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use parking_lot::Mutex;
 use resp::reply::Protocol;
 
+use crate::mailbox::Mailbox;
+use crate::pubsub::Subscriptions;
 use crate::server::clock;
+use crate::settings::OutputLimit;
 use crate::stats::Counter;
 use crate::transaction::{Transaction, Watching};
 
@@ -42,6 +45,8 @@ pub struct Client {
     pub closes_after_reply: bool,
     /// What is queued since `MULTI`.
     pub transaction: Option<Box<Transaction>>,
+    /// What the client hears, if it hears anything.
+    pub subscriptions: Option<Box<Subscriptions>>,
     /// The keys that `WATCH` named.
     pub watching: Option<Box<Watching>>,
 }
@@ -86,6 +91,14 @@ pub struct ClientInfo {
     pub queued_commands: AtomicI64,
     /// Keys watched.
     pub watched_keys: AtomicUsize,
+    /// Channels that it hears.
+    pub channels: AtomicUsize,
+    /// Patterns of channels that it hears.
+    pub patterns: AtomicUsize,
+    /// Shard channels that it hears.
+    pub shard_channels: AtomicUsize,
+    /// What others send it, once there may be any.
+    pub mailbox: OnceLock<Mailbox>,
     /// `CLIENT NO-EVICT`.
     pub no_evict: AtomicBool,
     /// `CLIENT NO-TOUCH`.
@@ -133,6 +146,10 @@ impl ClientInfo {
             protocol: AtomicUsize::new(2),
             queued_commands: AtomicI64::new(-1),
             watched_keys: AtomicUsize::new(0),
+            channels: AtomicUsize::new(0),
+            patterns: AtomicUsize::new(0),
+            shard_channels: AtomicUsize::new(0),
+            mailbox: OnceLock::new(),
             no_evict: AtomicBool::new(false),
             no_touch: AtomicBool::new(false),
             closed: Mutex::new(false),
@@ -158,6 +175,33 @@ impl ClientInfo {
             Some(_) => self.local_address.clone(),
             None => format!("{}:0", self.local_address),
         }
+    }
+
+    /// Notes how much the client hears.
+    pub fn note_subscriptions(&self, subscriptions: &Subscriptions) {
+        self.channels.store(subscriptions.channels.len(), Ordering::Relaxed);
+        self.patterns.store(subscriptions.patterns.len(), Ordering::Relaxed);
+        self.shard_channels.store(subscriptions.shard_channels.len(), Ordering::Relaxed);
+    }
+
+    /// Whether the client hears anything.
+    pub fn is_subscriber(&self) -> bool {
+        [&self.channels, &self.patterns, &self.shard_channels]
+            .into_iter()
+            .any(|count| count.load(Ordering::Relaxed) > 0)
+    }
+
+    /// Sends the client a message from another; one that leaves too many unread is cut off.
+    pub fn deliver(&self, message: &[u8], limit: OutputLimit) {
+        if self.mailbox.get().is_some_and(|mailbox| !mailbox.post(message, limit)) {
+            self.disconnect();
+        }
+    }
+
+    /// Bytes of output that the client has not taken yet.
+    pub fn waiting_output_bytes(&self) -> usize {
+        let mail_bytes = self.mailbox.get().map_or(0, Mailbox::pending_bytes);
+        self.output_bytes.load(Ordering::Relaxed) + mail_bytes
     }
 
     /// Forgets what the client chose, as `RESET` does; the library's labels stay.
@@ -200,8 +244,15 @@ impl Client {
             reply_mode: ReplyMode::On,
             closes_after_reply: false,
             transaction: None,
+            subscriptions: None,
             watching: None,
         }
+    }
+
+    /// Whether it subscribes in RESP2, where messages could not be told from replies: most commands
+    /// are refused then.
+    pub fn is_listening_only(&self) -> bool {
+        self.subscriptions.is_some() && self.protocol == Protocol::Resp2
     }
 
     /// Changes the database.

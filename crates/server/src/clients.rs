@@ -53,7 +53,9 @@ impl Clients {
         let timeout_ms = u64::from(timeout_s) * 1000;
         for client in self.list() {
             let last_active_ms = client.last_active_ms.load(Ordering::Relaxed);
-            if clock.now_ms.saturating_sub(last_active_ms) > timeout_ms {
+            // Who listens need not speak.
+            let is_idle = clock.now_ms.saturating_sub(last_active_ms) > timeout_ms;
+            if is_idle && !client.is_subscriber() {
                 client.disconnect();
             }
         }

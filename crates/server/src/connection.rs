@@ -24,7 +24,7 @@ use rustix::io::Errno;
 use rustix::net::RecvFlags;
 
 use crate::batch::{self, Input, Pause};
-use crate::client::Client;
+use crate::client::{Client, ClientInfo};
 use crate::listener::{Adopted, Stream};
 use crate::server::{Server, clock};
 use crate::settings::LogLevel;
@@ -35,6 +35,9 @@ use crate::worker::Local;
 const KEPT_OUTPUT_BYTES: usize = 64 << 10;
 /// How many such memories a worker keeps: as many as connections wait for a send at a time.
 const KEPT_OUTPUTS: usize = 64;
+/// Output in a mailbox above which its client's next commands wait, and how long at a time.
+const MAIL_PAUSE_BYTES: usize = 1 << 20;
+const MAIL_PAUSE: Duration = Duration::from_millis(1);
 /// Memory for pieces of a command that a connection may keep once the command is executed.
 const KEPT_INPUT_BYTES: usize = 16 << 10;
 
@@ -45,6 +48,8 @@ struct Connection<'a> {
     state: Input,
     /// Input that no command has used up.
     pending: Vec<u8>,
+    /// A task of its own writes what is in the client's mailbox.
+    has_writer: bool,
     /// Replies not yet sent, in memory lent by the worker.
     output: OutputBuffer,
 }
@@ -63,11 +68,18 @@ pub async fn serve(server: &Server, local: &RefCell<Local>, adopted: &mut Adopte
         client: Client::new(Arc::clone(client), !needs_password),
         state: Input::default(),
         pending: Vec::new(),
+        has_writer: false,
         output: OutputBuffer::new(),
     };
     // However the connection ends, by the client or by an error, there is nobody left to tell.
     let _ = connection.run(stream, &mut reader).await;
     transaction::discard(&mut connection.client, &server.observers);
+    server.pubsub.end(&mut connection.client);
+    if let Some(mailbox) = connection.client.shared.mailbox.get() {
+        // Whoever writes for this client is to end, too.
+        mailbox.close();
+        connection.client.shared.disconnect();
+    }
 }
 
 impl Connection<'_> {
@@ -107,6 +119,9 @@ impl Connection<'_> {
 
     /// Executes what stands in `input`; how much of it is used up, and why it ended.
     fn execute(&mut self, input: &[u8]) -> (usize, Pause) {
+        if let Some(mailbox) = self.client.shared.mailbox.get() {
+            mailbox.hold();
+        }
         let local = &mut *self.local.borrow_mut();
         local.refresh_settings(self.server);
         if self.output.is_empty() {
@@ -146,6 +161,9 @@ impl Connection<'_> {
 
     /// Sends all output, unless it is more than the limits of output allow, or stays so for too long.
     async fn write_within_limits(&mut self, stream: &mut Stream) -> io::Result<()> {
+        if self.client.shared.mailbox.get().is_some() {
+            return self.post(stream).await;
+        }
         let limit = self.local.borrow().worker.settings.output_limits.normal;
         let length = self.output.len_bytes() as u64;
         let is_over = |limit_bytes| limit_bytes != 0 && length >= limit_bytes;
@@ -163,6 +181,25 @@ impl Connection<'_> {
             self.server.log(LogLevel::Warning, text);
         }
         result
+    }
+
+    /// Puts all output into the client's mailbox, whose writer sends it. Waits where much is waiting,
+    /// as [`Self::write`] does, and for all of it before the connection closes.
+    async fn post(&mut self, stream: &Stream) -> io::Result<()> {
+        let shared = Arc::clone(&self.client.shared);
+        let Some(mailbox) = shared.mailbox.get() else { return Ok(()) };
+        if !std::mem::replace(&mut self.has_writer, true) {
+            let (stream, shared) = (stream.clone(), Arc::clone(&shared));
+            compio::runtime::spawn(async move { write_mail(stream, &shared).await }).detach();
+        }
+        mailbox.post_replies(self.output.chunks());
+        self.local.borrow().worker.stats.output_bytes.add(self.output.len_bytes() as u64);
+        self.output.clear();
+        let waits_for_bytes = if self.client.closes_after_reply { 0 } else { MAIL_PAUSE_BYTES };
+        while mailbox.pending_bytes() > waits_for_bytes {
+            compio::time::sleep(MAIL_PAUSE).await;
+        }
+        if mailbox.is_closed() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(()) }
     }
 
     /// Sends all output. A client that does not take it holds this up, and with it the execution of
@@ -205,6 +242,22 @@ impl Connection<'_> {
             shared.last_active_ms.store(clock().now_ms, Ordering::Relaxed);
         }
         Ok(())
+    }
+}
+
+/// Writes what comes into the client's mailbox, until that is closed or the client is gone.
+async fn write_mail(mut stream: Stream, client: &ClientInfo) {
+    let Some(mailbox) = client.mailbox.get() else { return };
+    while mailbox.wait().await {
+        while let Some(bytes) = mailbox.take() {
+            let length = bytes.len();
+            if stream.write_all(bytes).await.0.is_err() {
+                mailbox.close();
+                client.disconnect();
+                return;
+            }
+            client.sent_bytes.add(length as u64);
+        }
     }
 }
 

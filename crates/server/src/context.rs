@@ -6,6 +6,7 @@ use engine::{Clock, Entry};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::client::Client;
+use crate::pubsub::KnownPatterns;
 use crate::server::Server;
 use crate::settings::Settings;
 use crate::stats::WorkerStats;
@@ -20,6 +21,8 @@ pub struct Worker {
     pub stats: Arc<WorkerStats>,
     /// The settings as of the last batch.
     pub settings: Arc<Settings>,
+    /// Its copy of the patterns that clients hear.
+    pub patterns: KnownPatterns,
     /// Values taken out of the keyspace, freed when no lock is held.
     pub discarded: Vec<Entry>,
 }

@@ -34,6 +34,18 @@ const BROKEN_TRANSACTION: CommandError =
 /// A command that may not be queued.
 const NOT_IN_TRANSACTION: CommandError =
     CommandError::fixed("ERR Command not allowed inside a transaction");
+/// The commands of a subscriber in RESP2.
+const OF_LISTENERS: [&str; 9] = [
+    "ping",
+    "subscribe",
+    "ssubscribe",
+    "unsubscribe",
+    "sunsubscribe",
+    "psubscribe",
+    "punsubscribe",
+    "quit",
+    "reset",
+];
 /// The commands that run at once though a transaction is queued.
 const ENDS_QUEUEING: [&str; 6] = ["exec", "discard", "multi", "watch", "quit", "reset"];
 
@@ -180,6 +192,14 @@ fn gates(
     // There is memory for what the command may add; `EXEC` adds what the queued commands do.
     if flags.contains(Flags::DENYOOM) && server.is_out_of_memory.load(Ordering::Relaxed) {
         return Err(OUT_OF_MEMORY);
+    }
+    // A subscriber in RESP2 may only do what concerns that.
+    if client.is_listening_only() && !OF_LISTENERS.contains(&command.name) {
+        return Err(CommandError::new(format!(
+            "ERR Can't execute '{}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET \
+             are allowed in this context",
+            command.name
+        )));
     }
     Ok(command)
 }

@@ -12,6 +12,7 @@ use crate::clients::Clients;
 use crate::command::CommandTable;
 use crate::commands;
 use crate::observers::Observers;
+use crate::pubsub::PubSub;
 use crate::settings::Settings;
 use crate::stats::{History, Totals, WorkerStats};
 
@@ -24,6 +25,8 @@ const HTTP_WARNING_INTERVAL: Duration = Duration::from_secs(60);
 pub struct Server {
     /// The data.
     pub keyspace: Keyspace,
+    /// Who hears which channels.
+    pub pubsub: PubSub,
     /// Who is to hear of changes of keys.
     pub observers: Observers,
     /// The commands.
@@ -75,6 +78,7 @@ impl Server {
     pub fn new(settings: Settings, worker_count: usize) -> Server {
         Server {
             keyspace: Keyspace::new(),
+            pubsub: PubSub::default(),
             observers: Observers::default(),
             commands: CommandTable::new(commands::FAMILIES),
             clients: Clients::default(),

@@ -20,6 +20,7 @@ use crate::batch::Scratch;
 use crate::connection;
 use crate::context::Worker;
 use crate::listener::Accepted;
+use crate::pubsub::KnownPatterns;
 use crate::server::Server;
 use crate::settings::IoBackend;
 
@@ -113,6 +114,7 @@ async fn run(server: Arc<Server>, index: usize, inbox: Receiver<Accepted>) {
             random: seeded_random(),
             stats: Arc::clone(&server.worker_stats[index]),
             settings: server.settings(),
+            patterns: KnownPatterns::default(),
             discarded: Vec::new(),
         },
         scratch: Scratch::default(),

@@ -28,7 +28,7 @@ impl CommandNames {
 pub fn push(out: &mut Vec<u8>, client: &ClientInfo, names: &CommandNames, clock: Clock) {
     let labels = client.labels.lock().clone();
     let query_bytes = client.query_bytes.load(Ordering::Relaxed);
-    let output_bytes = client.output_bytes.load(Ordering::Relaxed);
+    let output_bytes = client.waiting_output_bytes();
     let memory_bytes = size_of::<ClientInfo>()
         + labels.name.capacity()
         + labels.library_name.capacity()
@@ -40,8 +40,8 @@ pub fn push(out: &mut Vec<u8>, client: &ClientInfo, names: &CommandNames, clock:
     // Writing to a vector does not fail.
     let _ = writeln!(
         out,
-        "id={} addr={} laddr={} fd={} name={} age={} idle={idle_s} flags={} db={} sub=0 psub=0 \
-         ssub=0 multi={} watch={} qbuf={query_bytes} qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 \
+        "id={} addr={} laddr={} fd={} name={} age={} idle={idle_s} flags={} db={} sub={} psub={} \
+         ssub={} multi={} watch={} qbuf={query_bytes} qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 \
          obl={output_bytes} oll=0 omem=0 tot-mem={memory_bytes} events={} cmd={} user=default \
          redir=-1 resp={} lib-name={} lib-ver={} io-thread={} tot-net-in={} tot-net-out={} \
          tot-cmds={}",
@@ -53,6 +53,9 @@ pub fn push(out: &mut Vec<u8>, client: &ClientInfo, names: &CommandNames, clock:
         client.connected_at.elapsed().as_secs(),
         flags(client),
         client.db_index.load(Ordering::Relaxed),
+        client.channels.load(Ordering::Relaxed),
+        client.patterns.load(Ordering::Relaxed),
+        client.shard_channels.load(Ordering::Relaxed),
         client.queued_commands.load(Ordering::Relaxed),
         client.watched_keys.load(Ordering::Relaxed),
         if output_bytes > 0 { "rw" } else { "r" },
@@ -70,6 +73,7 @@ pub fn push(out: &mut Vec<u8>, client: &ClientInfo, names: &CommandNames, clock:
 /// The letters of what sets the client apart, `N` if nothing does.
 fn flags(client: &ClientInfo) -> String {
     let letters: String = [
+        ('P', client.is_subscriber()),
         ('x', client.queued_commands.load(Ordering::Relaxed) >= 0),
         ('U', client.address.is_none()),
         ('e', client.no_evict.load(Ordering::Relaxed)),

@@ -33,6 +33,12 @@ const DB_OUT_OF_RANGE: CommandError = CommandError::fixed("ERR DB index is out o
 const DEFAULT_USER: &[u8] = b"default";
 
 fn ping(context: &mut Context<'_>, args: Args<'_>, reply: &mut Reply<'_>) -> Outcome {
+    if context.client.is_listening_only() && args.len() <= 2 {
+        reply.array(2);
+        reply.bulk(b"pong");
+        reply.bulk(args.get(1).unwrap_or_default());
+        return Ok(Effect::NONE);
+    }
     match args.len() {
         1 => reply.simple(b"PONG"),
         2 => reply.bulk(args.at(1)),
@@ -147,6 +153,7 @@ fn quit(context: &mut Context<'_>, _args: Args<'_>, reply: &mut Reply<'_>) -> Ou
 fn reset(context: &mut Context<'_>, _args: Args<'_>, reply: &mut Reply<'_>) -> Outcome {
     let needs_password = !context.worker.settings.password.is_empty();
     transaction::discard(context.client, &context.server.observers);
+    context.server.pubsub.end(context.client);
     let client = &mut *context.client;
     client.select(0);
     client.set_protocol(Protocol::Resp2);

@@ -150,12 +150,12 @@ fn clients(server: &Server, _keyspace: &mut Whole<'_>, fields: &mut Fields) {
     fields.put("cluster_connections", 0);
     fields.put("maxclients", server.settings().clients_max);
     let input = most(|client| client.query_bytes.load(Ordering::Relaxed));
-    let output = most(|client| client.output_bytes.load(Ordering::Relaxed));
+    let output = most(|client| client.waiting_output_bytes());
     fields.put("client_recent_max_input_buffer", input);
     fields.put("client_recent_max_output_buffer", output);
     fields.put("blocked_clients", 0);
     fields.put("tracking_clients", 0);
-    fields.put("pubsub_clients", 0);
+    fields.put("pubsub_clients", clients.iter().filter(|client| client.is_subscriber()).count());
     let watching = |client: &std::sync::Arc<crate::client::ClientInfo>| {
         client.watched_keys.load(Ordering::Relaxed) > 0
     };
@@ -228,9 +228,10 @@ fn table_bytes(keyspace: &mut Whole<'_>) -> u64 {
 
 /// Bytes of input and output that wait.
 fn client_bytes(server: &Server) -> u64 {
-    let waiting = server.clients.list().into_iter().map(|client| {
-        client.query_bytes.load(Ordering::Relaxed) + client.output_bytes.load(Ordering::Relaxed)
-    });
+    let waiting =
+        server.clients.list().into_iter().map(|client| {
+            client.query_bytes.load(Ordering::Relaxed) + client.waiting_output_bytes()
+        });
     waiting.sum::<usize>() as u64
 }
 
@@ -268,9 +269,9 @@ fn stats(server: &Server, keyspace: &mut Whole<'_>, fields: &mut Fields) {
     fields.put("evicted_clients", 0);
     fields.put("keyspace_hits", totals.hits);
     fields.put("keyspace_misses", totals.misses);
-    fields.put("pubsub_channels", 0);
-    fields.put("pubsub_patterns", 0);
-    fields.put("pubsubshard_channels", 0);
+    fields.put("pubsub_channels", server.pubsub.channels.len());
+    fields.put("pubsub_patterns", server.pubsub.pattern_count());
+    fields.put("pubsubshard_channels", server.pubsub.shard_channels.len());
     fields.put("latest_fork_usec", 0);
     fields.put("total_forks", 0);
     fields.put("active_defrag_hits", 0);

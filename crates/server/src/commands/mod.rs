@@ -10,6 +10,7 @@ pub mod info;
 pub mod introspection;
 pub mod keys;
 pub mod list;
+pub mod pubsub;
 pub mod server;
 pub mod set;
 pub mod set_operations;
@@ -32,6 +33,7 @@ pub const FAMILIES: &[&[Command]] = &[
     zset::range::COMMANDS,
     stream::COMMANDS,
     transaction::COMMANDS,
+    pubsub::COMMANDS,
     connection::COMMANDS,
     client::COMMANDS,
     introspection::COMMANDS,

@@ -3,6 +3,7 @@
 mod bad_input;
 mod commands;
 mod crowds;
+mod pubsub;
 mod transactions;
 
 use std::io::{Read, Write};
