@@ -9,11 +9,13 @@ use std::time::Duration;
 use mio::event::Source;
 use mio::net::{TcpStream, UnixStream};
 use mio::{Interest, Registry, Token};
-use resp::{ReplyKind, ReplyScanner, encode};
+use resp::{ReplyKind, encode};
 
 use crate::argument::Argument;
 use crate::error::{RunError, message_text};
+use crate::memcache;
 use crate::plan::{Address, Protocol, Target};
+use crate::scanner::Scanner;
 use crate::stream::{self, Dialer};
 use crate::tls::{Connector, Encrypted, HandshakeError, Negotiated};
 
@@ -62,8 +64,11 @@ pub(crate) struct Prefix {
 }
 
 impl Prefix {
-    /// `AUTH`, `HELLO`, `SELECT` as the target needs them, then the plan's own.
+    /// `AUTH`, `HELLO`, `SELECT` as the target needs them, then the plan's own; memcached's authentication alone.
     pub(crate) fn new(target: &Target, own: &[Vec<Argument>]) -> Self {
+        if target.protocol.is_memcache() {
+            return Self::memcache(target);
+        }
         let mut commands: Vec<Vec<Argument>> = Vec::new();
         if let Some(password) = &target.password {
             let mut auth: Vec<Argument> = vec!["AUTH".into()];
@@ -81,6 +86,22 @@ impl Prefix {
         let mut encoded = Vec::new();
         commands.iter().for_each(|command| encode::command(&mut encoded, command));
         Self { commands, encoded }
+    }
+
+    /// By SASL in the binary protocol, by the first set in the others; nothing without a password.
+    fn memcache(target: &Target) -> Self {
+        let mut prefix = Self::default();
+        let user = target.user.as_deref().unwrap_or_default();
+        if let Some(password) = &target.password {
+            let authenticate = if target.protocol == Protocol::MemcacheBinary {
+                memcache::sasl_plain
+            } else {
+                memcache::text_auth
+            };
+            authenticate(user, password, &mut prefix.encoded);
+            prefix.commands.push(vec!["authentication".into()]);
+        }
+        prefix
     }
 
     /// The error of a command that was refused.
@@ -168,7 +189,7 @@ fn exchange(
     };
     stream.set_read_timeout(Some(patience))?;
     stream.write_all(&prefix.encoded).map_err(lost)?;
-    let mut scanner = ReplyScanner::new();
+    let mut scanner = Scanner::new(target.protocol);
     let mut received: Vec<u8> = Vec::new();
     let mut chunk = [0; 4096];
     let mut answered = 0;

@@ -3,12 +3,15 @@
 //! Each connection has its own random stream, derived from the plan's seed and the connection's index alone. So the same
 //! seed gives the same bytes on each connection however the connections are spread over threads.
 
+use std::sync::Arc;
+
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::distribution::uniform;
-use crate::plan::{Plan, PlanError};
-use crate::template::{Scratch, Template};
+use crate::distribution::{Turn, uniform};
+use crate::plan::{Choice, CommandText, Plan, PlanError, Protocol};
+use crate::template::objects::ObjectSource;
+use crate::template::{RequestKind, Scratch, Template};
 
 /// A plan's commands, compiled: shared by all connections.
 #[derive(Debug, Clone)]
@@ -18,6 +21,8 @@ pub struct Mix {
     total_weight: u64,
     connections: u64,
     widest: usize,
+    /// The entries that are sent in turn; empty when they are drawn.
+    cycle: Vec<usize>,
 }
 
 /// One compiled entry of the mix.
@@ -26,7 +31,26 @@ pub struct Entry {
     template: Template,
     nth: usize,
     label: usize,
+    weight: u32,
     weight_end: u64,
+    followers: Vec<Follower>,
+    scan: Option<ScanEntry>,
+}
+
+/// What an iteration needs beside its commands.
+#[derive(Debug, Clone, Copy)]
+struct ScanEntry {
+    next_label: usize,
+    /// Steps of one iteration at most.
+    iterations_max: u32,
+}
+
+/// An entry that is sent `times` times after each `after` of another one.
+#[derive(Debug, Clone, Copy)]
+struct Follower {
+    entry: usize,
+    after: u64,
+    times: u32,
 }
 
 impl Entry {
@@ -35,14 +59,9 @@ impl Entry {
         self.nth
     }
 
-    /// Index of its label in [`Mix::labels`].
-    pub fn label(&self) -> usize {
-        self.label
-    }
-
-    /// For each request of the entry: whether a null or empty reply is a miss.
-    pub fn reads(&self) -> &[bool] {
-        self.template.reads()
+    /// What the reply to each request of the entry is to be taken for.
+    pub fn requests(&self) -> &[RequestKind] {
+        self.template.requests()
     }
 }
 
@@ -53,22 +72,54 @@ impl Mix {
     /// What [`Plan::check`] or a command's text breaks.
     pub fn compile(plan: &Plan) -> Result<Self, PlanError> {
         plan.check()?;
+        let protocol = plan.targets.first().map_or(Protocol::Resp2, |target| target.protocol);
+        let objects = Arc::new(ObjectSource::new(&plan.objects, protocol));
         let mut labels: Vec<String> = Vec::new();
-        let mut entries = Vec::with_capacity(plan.mix.len());
+        let mut entries: Vec<Entry> = Vec::with_capacity(plan.mix.len());
         let mut total_weight = 0;
         for entry in &plan.mix {
-            let label =
-                labels.iter().position(|label| *label == entry.label).unwrap_or_else(|| {
-                    labels.push(entry.label.clone());
-                    labels.len() - 1
-                });
+            let label = label_index(&mut labels, &entry.label);
+            let scan = entry.commands.iter().find_map(|command| match command {
+                CommandText::Scan(scan) => Some(ScanEntry {
+                    next_label: label_index(&mut labels, &scan.next_label),
+                    iterations_max: match scan.iterations_max {
+                        0 => u32::MAX,
+                        most => most,
+                    },
+                }),
+                _ => None,
+            });
             total_weight += u64::from(entry.weight);
-            let template = Template::compile(&entry.commands, &plan.placeholders)?;
-            let nth = entries.len();
-            entries.push(Entry { template, nth, label, weight_end: total_weight });
+            let compile = if entry.transaction {
+                Template::compile_transaction
+            } else {
+                Template::compile_with
+            };
+            entries.push(Entry {
+                template: compile(&entry.commands, &plan.placeholders, &objects)?,
+                nth: entries.len(),
+                label,
+                weight: entry.weight,
+                weight_end: total_weight,
+                followers: Vec::new(),
+                scan,
+            });
         }
-        let widest = entries.iter().map(|entry| entry.reads().len()).max().unwrap_or(1);
-        Ok(Self { entries, labels, total_weight, connections: plan.connections.into(), widest })
+        for (at, follows) in
+            plan.mix.iter().enumerate().filter_map(|(at, entry)| Some((at, entry.follows?)))
+        {
+            let follower =
+                Follower { entry: at, after: follows.after.into(), times: follows.times };
+            entries[follows.entry as usize].followers.push(follower);
+        }
+        let is_in_turn = |at: &usize| plan.mix[*at].follows.is_none();
+        let cycle = match plan.choice {
+            Choice::Random => Vec::new(),
+            Choice::Cycle => (0..entries.len()).filter(is_in_turn).collect(),
+        };
+        let widest = entries.iter().map(|entry| entry.requests().len()).max().unwrap_or(1);
+        let connections = plan.connections.into();
+        Ok(Self { entries, labels, total_weight, connections, widest, cycle })
     }
 
     /// How many entries it has.
@@ -107,6 +158,12 @@ pub struct Generator {
     index: u64,
     turns: Vec<u64>,
     scratch: Scratch,
+    /// Place in the cycle, how often that entry has been sent in this turn, and who follows before it goes on.
+    cycle_at: usize,
+    cycle_sent: u32,
+    following: Vec<(usize, u32)>,
+    /// Steps that the iteration may still take before it starts anew.
+    iterations_left: u32,
 }
 
 impl Generator {
@@ -118,23 +175,84 @@ impl Generator {
             index: index.into(),
             turns: vec![0; mix.entries.len()],
             scratch: Scratch::default(),
+            cycle_at: 0,
+            cycle_sent: 0,
+            following: Vec::new(),
+            iterations_left: 0,
         }
     }
 
-    /// Appends the next command (or sequence) to `out` and says which entry it was.
-    pub fn next<'mix>(&mut self, mix: &'mix Mix, out: &mut Vec<u8>) -> &'mix Entry {
+    /// Appends the next command (or sequence) to `out` and says which entry it was, and the index of its label.
+    pub fn next<'mix>(&mut self, mix: &'mix Mix, out: &mut Vec<u8>) -> (&'mix Entry, usize) {
         let chosen = if mix.entries.len() == 1 {
             0
-        } else {
+        } else if mix.cycle.is_empty() {
             let at = uniform(&mut self.random, mix.total_weight);
             mix.entries.partition_point(|entry| entry.weight_end <= at)
+        } else {
+            self.next_in_cycle(mix)
         };
         let entry = &mix.entries[chosen];
-        let turn = self.index + self.turns[chosen] * mix.connections;
+        let turn =
+            Turn { own: self.turns[chosen], index: self.index, connections: mix.connections };
         self.turns[chosen] += 1;
         entry.template.render(&mut self.random, turn, &mut self.scratch, out);
-        entry
+        let label = match &entry.scan {
+            Some(scan) => self.iterate(entry, scan),
+            None => entry.label,
+        };
+        (entry, label)
     }
+
+    /// Sets where an iteration goes on; 0 starts a new one.
+    pub fn set_cursor(&mut self, cursor: u64) {
+        self.scratch.cursor = if self.iterations_left == 0 { 0 } else { cursor };
+    }
+
+    /// Counts a step of an iteration, and says which label it has.
+    fn iterate(&mut self, entry: &Entry, scan: &ScanEntry) -> usize {
+        if self.scratch.cursor == 0 {
+            self.iterations_left = scan.iterations_max;
+        }
+        self.iterations_left = self.iterations_left.saturating_sub(1);
+        if self.scratch.cursor == 0 { entry.label } else { scan.next_label }
+    }
+
+    /// The value that the reply to the last command must hold, where that is known.
+    pub fn expected<'mix>(&self, entry: &'mix Entry) -> Option<&'mix [u8]> {
+        entry.template.expected(&self.scratch)
+    }
+
+    fn next_in_cycle(&mut self, mix: &Mix) -> usize {
+        if let Some((entry, times)) = self.following.last_mut() {
+            let entry = *entry;
+            *times -= 1;
+            if *times == 0 {
+                self.following.pop();
+            }
+            return entry;
+        }
+        let chosen = mix.cycle[self.cycle_at];
+        let entry = &mix.entries[chosen];
+        self.cycle_sent += 1;
+        if self.cycle_sent >= entry.weight {
+            self.cycle_sent = 0;
+            self.cycle_at = (self.cycle_at + 1) % mix.cycle.len();
+        }
+        for follower in entry.followers.iter().rev() {
+            if (self.turns[chosen] + 1) % follower.after == 0 {
+                self.following.push((follower.entry, follower.times));
+            }
+        }
+        chosen
+    }
+}
+
+fn label_index(labels: &mut Vec<String>, label: &str) -> usize {
+    labels.iter().position(|known| known == label).unwrap_or_else(|| {
+        labels.push(label.to_string());
+        labels.len() - 1
+    })
 }
 
 /// Spreads a number over all 64 bits (the finisher of SplitMix64), so that neighbouring indices get unrelated streams.
@@ -148,7 +266,7 @@ fn scramble(value: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{CommandText, MixEntry};
+    use crate::plan::{Follows, MixEntry};
 
     fn plan(connections: u32) -> Plan {
         let line = |text: &str| vec![CommandText::Line(text.into())];
@@ -183,7 +301,7 @@ mod tests {
         let mix = Mix::compile(&plan(1)).unwrap();
         let mut generator = Generator::new(&mix, 1, 0);
         let mut out = Vec::new();
-        let sets = (0..10_000).filter(|_| generator.next(&mix, &mut out).label() == 0).count();
+        let sets = (0..10_000).filter(|_| generator.next(&mix, &mut out).1 == 0).count();
         assert!((7_300..7_700).contains(&sets), "{sets}");
     }
 
@@ -204,6 +322,22 @@ mod tests {
             .collect();
         all.sort();
         assert_eq!(all, (0..100).map(|key| format!("key_{key:010}")).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_cycle_sends_each_entry_in_its_turn_and_followers_after_their_leaders() {
+        let entry = |name: &str, weight| {
+            let command = vec![CommandText::arguments([name])];
+            MixEntry { weight, ..MixEntry::new(name, command) }
+        };
+        let follows = Some(Follows { entry: 0, after: 2, times: 1 });
+        let mix = vec![entry("S", 1), entry("G", 3), MixEntry { follows, ..entry("W", 1) }];
+        let mix = Mix::compile(&Plan { mix, choice: Choice::Cycle, ..Plan::default() }).unwrap();
+        let mut generator = Generator::new(&mix, 1, 0);
+        let sent: String = (0..18)
+            .map(|_| mix.labels()[generator.next(&mix, &mut Vec::new()).1].as_str())
+            .collect();
+        assert_eq!(sent, "SGGGSWGGGSGGGSWGGG");
     }
 
     #[test]

@@ -724,24 +724,23 @@ impl Plan {
 
     /// What the engine does not do yet.
     fn check_availability(&self) -> Result<(), PlanError> {
-        let has = |wanted: fn(&CommandText) -> bool| {
-            self.mix.iter().flat_map(|entry| &entry.commands).any(wanted)
+        let one_of = |command: &CommandText| {
+            let fetch =
+                matches!(command, CommandText::Fetch(fetch) if fetch.verify || fetch.count > 1);
+            fetch || matches!(command, CommandText::OneOf(_) | CommandText::Scan(_))
         };
-        let is_objects = |command: &CommandText| {
-            matches!(
-                command,
-                CommandText::Store(_) | CommandText::Fetch(_) | CommandText::Objects(_)
-            )
-        };
+        let is_single = self.cluster.is_some()
+            && self.mix.iter().any(|entry| entry.transaction || entry.commands.iter().any(one_of));
         let parts = [
-            (self.choice == Choice::Cycle, "a mix in turn"),
-            (has(is_objects), "a command on objects"),
-            (has(|command| matches!(command, CommandText::OneOf(_))), "a command drawn from many"),
-            (has(|command| matches!(command, CommandText::Scan(_))), "an iteration with SCAN"),
-            (self.mix.iter().any(|entry| entry.transaction), "a transaction"),
             (
-                self.targets.iter().any(|target| target.protocol.is_memcache()),
-                "memcached's protocol",
+                is_single,
+                "a transaction, an iteration, a recording, a verification or a multi-key get in a cluster",
+            ),
+            (self.cluster.is_some() && self.detail.clients, "detail by client in a cluster"),
+            (
+                self.cluster.is_some()
+                    && (self.lifetime.reconnect_every > 0 || self.lifetime.staircase.is_some()),
+                "a staircase or a planned reconnection in a cluster",
             ),
             (self.retry.is_some(), "a retry after an error reply"),
             (self.lifetime.reconnect_every > 0, "a reconnection after a number of requests"),

@@ -181,6 +181,25 @@ impl Recorder {
         result.misses += u64::from(misses);
     }
 
+    /// Counts bytes of replies and of requests.
+    pub fn bytes(&mut self, command: usize, bytes_in: u64, bytes_out: u64) {
+        let result = &mut self.commands[command].result;
+        result.bytes_in += bytes_in;
+        result.bytes_out += bytes_out;
+    }
+
+    /// Counts a value that was, or was not, what it should be.
+    pub fn verified(&mut self, command: usize, is_right: bool) {
+        let result = &mut self.commands[command].result;
+        result.verified += u64::from(is_right);
+        result.verify_failed += u64::from(!is_right);
+    }
+
+    /// Counts a transaction that was not carried out.
+    pub fn aborted(&mut self, command: usize) {
+        self.commands[command].result.aborts += 1;
+    }
+
     /// Counts an error reply by its text (without the leading type byte).
     pub fn error(&mut self, command: usize, text: &[u8], done_ns: u64) {
         let errors = &mut self.commands[command].result.errors;

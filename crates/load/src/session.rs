@@ -8,13 +8,15 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use report::model::LatencyClock;
-use resp::{DecodeError, ReplyKind, ReplyScanner};
+use resp::{DecodeError, ReplyKind};
 
 use crate::error::message_text;
 use crate::generator::{Generator, Mix};
 use crate::pacing::Schedule;
-use crate::plan::{ErrorPolicy, PipelineMode, Plan};
+use crate::plan::{ErrorPolicy, PipelineMode, Plan, Protocol};
 use crate::record::Recorder;
+use crate::scanner::Scanner;
+use crate::template::RequestKind;
 
 /// Most bytes of one reply: room for the longest string, and an end to an aggregate that has none.
 const REPLY_BYTES_MAX: usize = 1 << 30;
@@ -61,15 +63,18 @@ struct Group {
     due_ns: u64,
     sent_ns: u64,
     command: usize,
-    reads: bool,
+    kind: RequestKind,
     left: u32,
+    /// Bytes of its requests that have not been recorded.
+    bytes_out: u64,
 }
 
-/// Replies to the foremost group, errors aside, that have not been recorded.
+/// Replies to the foremost group that have not been recorded; errors are in the bytes alone.
 #[derive(Debug, Default)]
 struct Answered {
     count: u32,
     misses: u32,
+    bytes_in: u64,
 }
 
 /// One connection's state.
@@ -92,7 +97,12 @@ pub struct Session {
     /// Groups of a batch that wait for its last reply, when that is the clock.
     held: Vec<(Group, u32)>,
     first_byte_ns: Option<u64>,
-    scanner: ReplyScanner,
+    protocol: Protocol,
+    scanner: Scanner,
+    /// Replies to the parts of the foremost transaction.
+    parts: u32,
+    /// What the values of requests in flight must be, where that is verified.
+    expected: VecDeque<Vec<u8>>,
     /// The beginning of a reply whose rest has not come.
     partial: Vec<u8>,
     prefix: usize,
@@ -104,6 +114,7 @@ pub struct Session {
 impl Session {
     /// The session of connection `index`, whose prefix commands have been answered. `quota` limits its measured requests.
     pub fn new(plan: &Plan, mix: &Mix, index: u32, quota: Option<u64>) -> Self {
+        let protocol = plan.targets[index as usize % plan.targets.len()].protocol;
         Self {
             generator: Generator::new(mix, plan.seed, index),
             index: index.into(),
@@ -119,7 +130,10 @@ impl Session {
             in_flight_requests: 0,
             held: Vec::new(),
             first_byte_ns: None,
-            scanner: ReplyScanner::new(),
+            protocol,
+            scanner: Scanner::new(protocol),
+            parts: 0,
+            expected: VecDeque::new(),
             partial: Vec::new(),
             prefix: 0,
             prefix_left: 0,
@@ -180,7 +194,7 @@ impl Session {
     /// Starts over on a new connection, which sends this many commands before the load.
     pub fn reconnect(&mut self, prefix: usize) {
         debug_assert_eq!(self.in_flight_requests, 0);
-        self.scanner = ReplyScanner::new();
+        self.scanner = Scanner::new(self.protocol);
         self.partial.clear();
         self.prefix = prefix;
         self.prefix_left = prefix;
@@ -283,16 +297,26 @@ impl Session {
             if sent >= allowed {
                 break;
             }
-            let entry = self.generator.next(mix, out);
-            let command = entry.label();
-            for reads in entry.reads() {
-                let group = Group { due_ns, sent_ns, command, reads: *reads, left: 0 };
+            let before = out.len();
+            let (entry, command) = self.generator.next(mix, out);
+            let mut bytes_out = (out.len() - before) as u64;
+            for kind in entry.requests() {
+                if *kind == RequestKind::Verify {
+                    let expected = self.generator.expected(entry).unwrap_or_default().to_vec();
+                    self.expected.push_back(expected);
+                }
+                let group = Group { due_ns, sent_ns, command, kind: *kind, left: 0, bytes_out: 0 };
+                // The bytes of a sequence go with its first request: all of them have one label.
+                let own_bytes = std::mem::take(&mut bytes_out);
                 match self.in_flight.back_mut() {
-                    Some(last) if (Group { left: 0, ..*last }) == group => last.left += 1,
-                    _ => self.in_flight.push_back(Group { left: 1, ..group }),
+                    Some(last) if (Group { left: 0, bytes_out: 0, ..*last }) == group => {
+                        last.left += 1;
+                        last.bytes_out += own_bytes;
+                    }
+                    _ => self.in_flight.push_back(Group { left: 1, bytes_out: own_bytes, ..group }),
                 }
             }
-            sent += entry.reads().len() as u64;
+            sent += entry.requests().len() as u64;
         }
         self.in_flight_requests += sent;
         sent
@@ -314,8 +338,10 @@ impl Session {
     ) -> Result<usize, SessionError> {
         let mut answered = Answered::default();
         let result = self.scan_replies(now_ns, bytes, &mut answered, recorder);
-        if let Some(group) = self.in_flight.front() {
-            self.record(*group, answered, now_ns, recorder);
+        if let Some(front) = self.in_flight.front_mut() {
+            let group = *front;
+            front.bytes_out = 0;
+            self.record(group, answered, now_ns, recorder);
         }
         result
     }
@@ -350,20 +376,36 @@ impl Session {
             let Some(group) = self.in_flight.front_mut() else {
                 return Err(SessionError::Unasked);
             };
+            answered.bytes_in += reply.consumed as u64;
+            if let RequestKind::Transaction(parts) = group.kind
+                && self.parts < parts
+            {
+                self.parts += 1;
+                continue;
+            }
             let left = group.left - 1;
             group.left = left;
             self.in_flight_requests -= 1;
             match reply.kind {
                 ReplyKind::Error(span) => {
                     let group = *group;
-                    let text = &text[span.start as usize..span.end as usize];
-                    self.error_reply(group, text, now_ns, recorder)?;
+                    let error = &text[span.start as usize..span.end as usize];
+                    self.error_reply(group, error, now_ns, recorder)?;
                 }
-                ReplyKind::Null | ReplyKind::Array(0) | ReplyKind::Map(0) if group.reads => {
+                ReplyKind::Null | ReplyKind::Array(0) | ReplyKind::Map(0)
+                    if group.kind == RequestKind::Read =>
+                {
                     answered.count += 1;
                     answered.misses += 1;
                 }
-                _ => answered.count += 1,
+                _ if matches!(group.kind, RequestKind::Other | RequestKind::Read) => {
+                    answered.count += 1;
+                }
+                kind => {
+                    answered.count += 1;
+                    let group = *group;
+                    self.special_reply(group, kind, &text[..reply.consumed], recorder);
+                }
             }
             if left == 0
                 && let Some(group) = self.in_flight.pop_front()
@@ -385,15 +427,70 @@ impl Session {
         }
     }
 
+    /// What a reply means beyond its being one.
+    fn special_reply(
+        &mut self,
+        group: Group,
+        kind: ReplyKind,
+        reply: &[u8],
+        recorder: &mut Recorder,
+    ) {
+        let measured = recorder.measures(group.due_ns);
+        let command = group.command;
+        match group.kind {
+            RequestKind::ReadPart if measured => {
+                let is_miss = matches!(kind, ReplyKind::Null | ReplyKind::Bulk(0));
+                recorder.found(command, u32::from(!is_miss), u32::from(is_miss));
+            }
+            RequestKind::ReadMany(keys) if measured => {
+                let hits = reply::values(kind, reply, self.protocol).min(keys);
+                recorder.found(command, hits, keys - hits);
+            }
+            RequestKind::Verify => {
+                let expected = self.expected.pop_front().unwrap_or_default();
+                let found = reply::value(kind, reply, self.protocol);
+                if measured {
+                    recorder.found(command, u32::from(found.is_some()), u32::from(found.is_none()));
+                    recorder.verified(command, found == Some(&expected[..]));
+                }
+            }
+            RequestKind::Scan => self.generator.set_cursor(reply::cursor(reply).unwrap_or(0)),
+            RequestKind::Transaction(_) => {
+                self.parts = 0;
+                if measured && kind == ReplyKind::Null {
+                    recorder.aborted(command);
+                }
+            }
+            _ => {}
+        }
+    }
+
     fn error_reply(
-        &self,
+        &mut self,
         group: Group,
         text: &[u8],
         now_ns: u64,
         recorder: &mut Recorder,
     ) -> Result<(), SessionError> {
-        if recorder.measures(group.due_ns) {
+        let measured = recorder.measures(group.due_ns);
+        if measured {
             recorder.error(group.command, text, now_ns);
+        }
+        match group.kind {
+            RequestKind::Scan => self.generator.set_cursor(0),
+            RequestKind::Transaction(_) => {
+                self.parts = 0;
+                if measured {
+                    recorder.aborted(group.command);
+                }
+            }
+            RequestKind::Verify => {
+                self.expected.pop_front();
+                if measured {
+                    recorder.verified(group.command, false);
+                }
+            }
+            _ => {}
         }
         if self.stop_on_error {
             let message = message_text(text);
@@ -403,8 +500,12 @@ impl Session {
     }
 
     fn record(&mut self, group: Group, answered: Answered, now_ns: u64, recorder: &mut Recorder) {
-        if answered.count > 0 && recorder.measures(group.due_ns) {
-            if group.reads {
+        let measured = recorder.measures(group.due_ns);
+        if measured {
+            recorder.bytes(group.command, answered.bytes_in, group.bytes_out);
+        }
+        if answered.count > 0 && measured {
+            if group.kind == RequestKind::Read {
                 recorder.found(group.command, answered.count - answered.misses, answered.misses);
             }
             let done_ns = match self.clock {
@@ -426,5 +527,6 @@ impl Session {
     }
 }
 
+mod reply;
 #[cfg(test)]
 mod tests;

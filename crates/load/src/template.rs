@@ -4,14 +4,20 @@
 //! only arguments of varying width are encoded anew. Two syntaxes lead here: that of redis-benchmark
 //! (`__rand_int__`) and that of resp-benchmark (`{key uniform N}`).
 
+use std::sync::Arc;
+
 use rand_core::RngCore;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use resp::encode;
 use thiserror::Error;
 
-use crate::distribution::Distribution;
-use crate::plan::{CommandText, Placeholders};
-use crate::template_text::{self, Piece};
+use crate::distribution::{Distribution, Turn};
+use crate::plan::objects::Objects;
+use crate::plan::{CommandText, Placeholders, Protocol};
+use crate::template_text::{self, Parsed, Piece};
+use objects::{ObjectChunk, ObjectSource};
+
+pub(crate) mod objects;
 
 /// Largest encoded command sequence, in bytes: twice the largest value that servers take.
 pub const MAX_ENCODED_BYTES: usize = 2 << 30;
@@ -42,9 +48,6 @@ pub enum TemplateError {
         /// The greatest number allowed.
         most: u64,
     },
-    /// A command on objects: [`crate::plan::Plan::check`] refuses it before.
-    #[error("a command on objects is not available yet")]
-    NoText,
     /// The keyspace is wider than the placeholder's twelve digits.
     #[error("the keyspace must be at most {0}")]
     Keyspace(u64),
@@ -61,7 +64,33 @@ pub enum TemplateError {
 pub struct Template {
     chunks: Vec<Chunk>,
     draws: Vec<Distribution>,
-    reads: Vec<bool>,
+    requests: Vec<RequestKind>,
+}
+
+/// What the reply to a request is to be taken for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RequestKind {
+    /// Neither a hit nor a miss.
+    Other,
+    /// A read: a null or empty reply is a miss.
+    Read,
+    /// A read of a part of a string: an empty string is a miss too.
+    ReadPart,
+    /// A read of so many keys: each null in the reply is a miss.
+    ReadMany(u32),
+    /// A read whose value is compared with the expected one.
+    Verify,
+    /// A step of an iteration: the reply holds the next cursor.
+    Scan,
+    /// So many replies that are parts of a transaction, and one that tells how it ended.
+    Transaction(u32),
+}
+
+impl RequestKind {
+    /// True when its reply tells whether something was there.
+    pub fn is_read(self) -> bool {
+        matches!(self, Self::Read | Self::ReadPart | Self::ReadMany(_) | Self::Verify)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -70,6 +99,12 @@ enum Chunk {
     Fixed { bytes: Vec<u8>, patches: Vec<Patch> },
     /// One argument whose length is not known before its pieces are rendered.
     Variable(Vec<Piece>),
+    /// A read or write of objects.
+    Object(ObjectChunk),
+    /// One of these encoded commands, by the number of a draw.
+    OneOf { draw: usize, encoded: Arc<[Vec<u8>]> },
+    /// `SCAN`, the cursor of the iteration, and what follows it.
+    Scan { tail: Vec<u8>, arguments: usize },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -127,39 +162,67 @@ impl Template {
         commands: &[CommandText],
         placeholders: &Placeholders,
     ) -> Result<Self, TemplateError> {
-        let mut parser = template_text::Parser::new(placeholders)?;
-        let mut builder = Builder::default();
-        let mut reads = Vec::with_capacity(commands.len());
-        for command in commands {
-            let parsed = parser.parse(command)?;
-            reads.push(is_read(&parsed.arguments));
-            if parsed.inline {
-                builder.inline(&parsed.arguments)?;
-            } else {
-                builder.multibulk(parsed.arguments)?;
-            }
-        }
-        Ok(Self { chunks: builder.finish(), draws: parser.finish(), reads })
+        let objects = ObjectSource::new(&Objects::default(), Protocol::Resp2);
+        Self::compile_with(commands, placeholders, &Arc::new(objects))
     }
 
-    /// For each request of the sequence: whether it is a read, so that a null or empty reply is a miss.
-    pub fn reads(&self) -> &[bool] {
-        &self.reads
+    /// As [`Template::compile`], for commands on these objects.
+    pub(crate) fn compile_with(
+        commands: &[CommandText],
+        placeholders: &Placeholders,
+        objects: &Arc<ObjectSource>,
+    ) -> Result<Self, TemplateError> {
+        let mut parser = template_text::Parser::new(placeholders, objects)?;
+        let mut builder = Builder::default();
+        let mut requests = Vec::with_capacity(commands.len());
+        for command in commands {
+            requests.push(builder.command(parser.parse(command)?)?);
+        }
+        Ok(Self { chunks: builder.finish(), draws: parser.finish(), requests })
+    }
+
+    /// As [`Template::compile_with`], between `MULTI` and `EXEC`: all of it is one request.
+    pub(crate) fn compile_transaction(
+        commands: &[CommandText],
+        placeholders: &Placeholders,
+        objects: &Arc<ObjectSource>,
+    ) -> Result<Self, TemplateError> {
+        let mut wrapped = vec![CommandText::arguments(["MULTI"])];
+        wrapped.extend_from_slice(commands);
+        wrapped.push(CommandText::arguments(["EXEC"]));
+        let mut template = Self::compile_with(&wrapped, placeholders, objects)?;
+        template.requests = vec![RequestKind::Transaction(commands.len() as u32 + 1)];
+        Ok(template)
+    }
+
+    /// What the reply to each request of the sequence is to be taken for.
+    pub fn requests(&self) -> &[RequestKind] {
+        &self.requests
     }
 
     /// True when a number counts up over all connections.
     pub fn has_sequence(&self) -> bool {
-        self.draws.iter().any(|draw| matches!(draw, Distribution::Sequence { .. }))
+        self.draws.iter().any(Distribution::is_shared_sequence)
     }
 
-    /// Appends the encoded commands to `out`. `turn` numbers the commands over all connections.
+    /// The value that the reply to the request rendered last must hold, where that is known.
+    pub(crate) fn expected<'a>(&'a self, scratch: &Scratch) -> Option<&'a [u8]> {
+        let values = &scratch.values;
+        self.chunks.iter().find_map(|chunk| match chunk {
+            Chunk::Object(object) => object.expected(values),
+            _ => None,
+        })
+    }
+
+    /// Appends the encoded commands to `out`.
     pub fn render(
         &self,
         random: &mut Xoshiro256PlusPlus,
-        turn: u64,
+        turn: impl Into<Turn>,
         scratch: &mut Scratch,
         out: &mut Vec<u8>,
     ) {
+        let turn = turn.into();
         scratch.values.resize(self.draws.len(), 0);
         for (value, draw) in scratch.values.iter_mut().zip(&self.draws) {
             *value = draw.draw(random, turn);
@@ -176,6 +239,18 @@ impl Template {
                             None => write_alphanumerics(random, slot),
                         }
                     }
+                }
+                Chunk::Object(object) => {
+                    object.render(&scratch.values, random, &mut scratch.argument, out);
+                }
+                Chunk::OneOf { draw, encoded } => {
+                    out.extend_from_slice(&encoded[scratch.values[*draw] as usize]);
+                }
+                Chunk::Scan { tail, arguments } => {
+                    encode::header(out, *arguments);
+                    encode::argument(out, b"SCAN");
+                    encode::argument(out, itoa::Buffer::new().format(scratch.cursor).as_bytes());
+                    out.extend_from_slice(tail);
                 }
                 Chunk::Variable(pieces) => {
                     scratch.argument.clear();
@@ -194,6 +269,8 @@ impl Template {
 pub struct Scratch {
     values: Vec<u64>,
     argument: Vec<u8>,
+    /// Where the next step of an iteration begins.
+    pub(crate) cursor: u64,
 }
 
 #[derive(Default)]
@@ -204,8 +281,37 @@ struct Builder {
 }
 
 impl Builder {
-    fn inline(&mut self, arguments: &[Vec<Piece>]) -> Result<(), TemplateError> {
-        for piece in arguments.iter().flatten() {
+    /// Appends a command and says what its reply is to be taken for.
+    fn command(&mut self, command: Parsed) -> Result<RequestKind, TemplateError> {
+        let read = |is_read: bool| if is_read { RequestKind::Read } else { RequestKind::Other };
+        let (chunk, kind) = match command {
+            Parsed::Inline(pieces) => {
+                self.inline(&pieces)?;
+                return Ok(RequestKind::Other);
+            }
+            Parsed::Arguments(arguments) => {
+                let kind = read(is_read(&arguments));
+                self.multibulk(arguments)?;
+                return Ok(kind);
+            }
+            Parsed::Object(object) => {
+                let kind = object.kind();
+                (Chunk::Object(object), kind)
+            }
+            Parsed::OneOf { draw, encoded, are_reads } => {
+                (Chunk::OneOf { draw, encoded }, read(are_reads))
+            }
+            Parsed::Scan { tail, arguments } => {
+                (Chunk::Scan { tail, arguments }, RequestKind::Scan)
+            }
+        };
+        self.close_fixed();
+        self.chunks.push(chunk);
+        Ok(kind)
+    }
+
+    fn inline(&mut self, pieces: &[Piece]) -> Result<(), TemplateError> {
+        for piece in pieces {
             if piece.fixed_width().is_none() {
                 return Err(TemplateError::FieldInline);
             }
@@ -247,7 +353,11 @@ impl Builder {
             Piece::Digits { draw, .. } => {
                 self.patches.push(Patch { offset, width, draw: Some(*draw) });
             }
-            Piece::Random { .. } | Piece::Integer { .. } | Piece::Field { .. } => {
+            Piece::Random { .. }
+            | Piece::Integer { .. }
+            | Piece::Field { .. }
+            | Piece::Key { .. }
+            | Piece::Value { .. } => {
                 self.patches.push(Patch { offset, width, draw: None });
             }
         }
@@ -274,6 +384,11 @@ fn is_read(arguments: &[Vec<Piece>]) -> bool {
     let Some([Piece::Literal(name)]) = arguments.first().map(Vec::as_slice) else {
         return false;
     };
+    is_read_command(name)
+}
+
+/// True for the name of a command whose null or empty reply is a miss.
+pub(crate) fn is_read_command(name: &[u8]) -> bool {
     READ_COMMANDS.iter().any(|read| read.as_bytes().eq_ignore_ascii_case(name))
 }
 
@@ -291,6 +406,12 @@ fn append_piece(piece: &Piece, values: &[u64], random: &mut Xoshiro256PlusPlus, 
         }
         Piece::Field { draw, values: rows } => {
             out.extend_from_slice(rows[values[*draw] as usize].as_bytes());
+        }
+        Piece::Key { draw, source } => source.append_key(values[*draw], out),
+        Piece::Value { key, item, source } => {
+            let item = item.map(|draw| values[draw]);
+            let length = source.value_length(key.map(|draw| values[draw]), item, random);
+            source.append_value(length, item, random, out);
         }
         Piece::Integer { draw, plus, at_most } => {
             let value = values[*draw].saturating_add(*plus).min(*at_most);

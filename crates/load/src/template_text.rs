@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use crate::argument::Argument;
 use crate::distribution::Distribution;
+use crate::plan::objects::{OneOf, Scan};
 use crate::plan::{CommandText, Placeholders};
-use crate::template::TemplateError;
+use crate::template::objects::{self, ObjectChunk, ObjectSource};
+use crate::template::{self, TemplateError};
 
 /// Most keys that `{key …}` tells apart: it has ten digits.
 const MAX_KEYS: u64 = 10_000_000_000;
@@ -46,6 +48,10 @@ pub(crate) enum Piece {
     Field { draw: usize, values: Arc<[Argument]> },
     /// The number of a draw, moved up and capped, in as many digits as it has.
     Integer { draw: usize, plus: u64, at_most: u64 },
+    /// The key of an object.
+    Key { draw: usize, source: Arc<ObjectSource> },
+    /// The value of an object: that of an imported item, or one whose length may follow a key.
+    Value { key: Option<usize>, item: Option<usize>, source: Arc<ObjectSource> },
 }
 
 impl Piece {
@@ -55,21 +61,31 @@ impl Piece {
             Self::Literal(literal) => Some(literal.len()),
             Self::Digits { width, .. } => Some(*width),
             Self::Random { bytes } => Some(*bytes),
-            Self::Integer { .. } | Self::Field { .. } => None,
+            Self::Integer { .. } | Self::Field { .. } | Self::Key { .. } | Self::Value { .. } => {
+                None
+            }
         }
     }
 }
 
 /// A parsed command.
-pub(crate) struct Parsed {
-    pub(crate) arguments: Vec<Vec<Piece>>,
-    /// Sent as one line, not as an array.
-    pub(crate) inline: bool,
+pub(crate) enum Parsed {
+    /// Sent as an array of arguments.
+    Arguments(Vec<Vec<Piece>>),
+    /// Sent as one line.
+    Inline(Vec<Piece>),
+    /// A read or write of objects.
+    Object(ObjectChunk),
+    /// One of these encoded commands, by the number of a draw; and whether all of them only read.
+    OneOf { draw: usize, encoded: Arc<[Vec<u8>]>, are_reads: bool },
+    /// `SCAN` with a cursor that is known when it is sent, and what follows the cursor, encoded.
+    Scan { tail: Vec<u8>, arguments: usize },
 }
 
 /// Parses the commands of one sequence, which share draws.
 pub(crate) struct Parser<'a> {
     placeholders: &'a Placeholders,
+    objects: &'a Arc<ObjectSource>,
     draws: Vec<Distribution>,
     /// Draws of `__rand_int__`, whose sequence steps by their number.
     rand_ints: Vec<usize>,
@@ -81,12 +97,16 @@ pub(crate) struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    pub(crate) fn new(placeholders: &'a Placeholders) -> Result<Self, TemplateError> {
+    pub(crate) fn new(
+        placeholders: &'a Placeholders,
+        objects: &'a Arc<ObjectSource>,
+    ) -> Result<Self, TemplateError> {
         if placeholders.keyspace.is_some_and(|keyspace| keyspace > MAX_KEYSPACE) {
             return Err(TemplateError::Keyspace(MAX_KEYSPACE));
         }
         Ok(Self {
             placeholders,
+            objects,
             draws: Vec::new(),
             rand_ints: Vec::new(),
             shared: [None; 9],
@@ -96,33 +116,65 @@ impl<'a> Parser<'a> {
     }
 
     pub(crate) fn parse(&mut self, command: &CommandText) -> Result<Parsed, TemplateError> {
-        let (arguments, inline) = match command {
-            CommandText::Arguments(arguments) => (
-                arguments.iter().map(|argument| self.argument(argument.as_bytes())).collect(),
-                false,
-            ),
-            CommandText::Inline(line) => (vec![self.argument(line.as_bytes())], true),
-            CommandText::Line(line) => (self.line(line)?, false),
-            CommandText::Store(_)
-            | CommandText::Fetch(_)
-            | CommandText::Objects(_)
-            | CommandText::OneOf(_)
-            | CommandText::Scan(_) => return Err(TemplateError::NoText),
+        let arguments = match command {
+            CommandText::Arguments(arguments) => {
+                arguments.iter().map(|argument| self.argument(argument.as_bytes())).collect()
+            }
+            CommandText::Inline(line) => return Ok(Parsed::Inline(self.argument(line.as_bytes()))),
+            CommandText::Line(line) => self.line(line)?,
+            CommandText::Store(store) => {
+                return Ok(Parsed::Object(ObjectChunk::store(
+                    self.objects,
+                    *store,
+                    &mut self.draws,
+                )));
+            }
+            CommandText::Fetch(fetch) => {
+                return Ok(Parsed::Object(ObjectChunk::fetch(
+                    self.objects,
+                    *fetch,
+                    &mut self.draws,
+                )));
+            }
+            CommandText::Objects(command) => {
+                objects::pieces(self.objects, command, &mut self.draws)?
+            }
+            CommandText::OneOf(one_of) => return Ok(self.one_of(one_of)),
+            CommandText::Scan(scan) => return Ok(scan_parts(scan)),
         };
-        let arguments: Vec<Vec<Piece>> = arguments;
         if arguments.is_empty() {
             return Err(TemplateError::Empty);
         }
-        Ok(Parsed { arguments, inline })
+        Ok(Parsed::Arguments(arguments))
+    }
+
+    fn one_of(&mut self, one_of: &OneOf) -> Parsed {
+        let encode = |command: &Vec<Argument>| {
+            let mut bytes = Vec::new();
+            resp::encode::command(&mut bytes, command);
+            bytes
+        };
+        let below = one_of.commands.len() as u64;
+        let draw = self.add_draw(if one_of.random {
+            Distribution::Uniform { below }
+        } else {
+            Distribution::Sequence { below, step: 1, position: 0 }
+        });
+        let is_read = |command: &Vec<Argument>| {
+            command.first().is_some_and(|name| template::is_read_command(name.as_bytes()))
+        };
+        Parsed::OneOf {
+            draw,
+            encoded: one_of.commands.iter().map(encode).collect(),
+            are_reads: one_of.commands.iter().all(is_read),
+        }
     }
 
     /// The draws of the sequence.
     pub(crate) fn finish(mut self) -> Vec<Distribution> {
         let count = self.rand_ints.len() as u64;
         for (nth, draw) in self.rand_ints.iter().enumerate() {
-            if let Distribution::Sequence { step, position, .. } = &mut self.draws[*draw] {
-                (*step, *position) = (count, nth as u64);
-            }
+            self.draws[*draw].set_step(count, nth as u64);
         }
         self.draws
     }
@@ -292,6 +344,12 @@ impl<'a> Parser<'a> {
         }
         Ok(())
     }
+}
+
+fn scan_parts(scan: &Scan) -> Parsed {
+    let mut tail = Vec::new();
+    scan.arguments.iter().for_each(|part| resp::encode::argument(&mut tail, part.as_bytes()));
+    Parsed::Scan { tail, arguments: scan.arguments.len() + 2 }
 }
 
 /// A brace begins a placeholder when a bare word and a space follow: `{tag}` and `{"a":1}` are text.

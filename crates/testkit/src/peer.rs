@@ -6,7 +6,7 @@ use crate::reply::Value;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -70,16 +70,35 @@ impl Peer {
         Self::start_found("valkey-server", "REDLINE_VALKEY_SERVER", false)
     }
 
+    /// A real memcached with these arguments more, 64 MiB by default; `None` if this machine has none.
+    pub fn memcached(arguments: &[&str]) -> Option<Self> {
+        let program = found("memcached", "REDLINE_MEMCACHED", true)?;
+        for _ in 0..START_ATTEMPTS {
+            let address = free_address().expect("loopback has a free port");
+            let child = Command::new(&program)
+                // It refuses to run as root unless it is told to.
+                .args(["-l", "127.0.0.1", "-U", "0", "-u", "root", "-p"])
+                .arg(address.port().to_string())
+                .args(arguments)
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .expect("a program that was found can be started");
+            let mut peer = Peer { child, address };
+            let deadline = Instant::now() + START_PATIENCE;
+            while matches!(peer.child.try_wait(), Ok(None)) && Instant::now() < deadline {
+                if TcpStream::connect(address).is_ok() {
+                    return Some(peer);
+                }
+                thread::sleep(Duration::from_millis(5));
+            }
+        }
+        panic!("{} does not start", program.display());
+    }
+
     fn start_found(name: &str, variable: &str, required: bool) -> Option<Self> {
-        let Some(program) = find(name, variable) else {
-            let strict = required && env::var_os("CI").is_some_and(|value| value == "true");
-            assert!(
-                !strict,
-                "{name} is needed where CI=true: put it on PATH, or name it in {variable}"
-            );
-            eprintln!("SKIPPED: no {name} on PATH or in {variable}");
-            return None;
-        };
+        let program = found(name, variable, required)?;
         let peer = Peer::start(&program, &QUIET_SERVER);
         Some(peer.unwrap_or_else(|error| panic!("{} does not start: {error}", program.display())))
     }
@@ -140,6 +159,20 @@ pub const QUIET_SERVER: [&str; 10] = [
     "--dbfilename",
     "redline-peer-never-saves.rdb",
 ];
+
+/// As [`find`]; says aloud that what needs it is skipped, and fails where that must not be.
+fn found(name: &str, variable: &str, required: bool) -> Option<PathBuf> {
+    let program = find(name, variable);
+    if program.is_none() {
+        let strict = required && env::var_os("CI").is_some_and(|value| value == "true");
+        assert!(
+            !strict,
+            "{name} is needed where CI=true: put it on PATH, or name it in {variable}"
+        );
+        eprintln!("SKIPPED: no {name} on PATH or in {variable}");
+    }
+    program
+}
 
 /// The program named by `variable`, else `name` on `PATH`.
 pub fn find(name: &str, variable: &str) -> Option<PathBuf> {

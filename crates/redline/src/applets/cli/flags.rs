@@ -407,7 +407,7 @@ const CLUSTER: &[Flag<Options>] = &[option(
 const MEASUREMENTS: &[Flag<Options>] = &[
     switch(
         &["--latency"],
-        "Measure the time that PING takes: live on a terminal; else for one second, or -i, and print one line.",
+        "Measure the time that PING takes, in milliseconds: live on a terminal; else for one second, or -i, and print one line.",
         |options, _| {
             options.set_mode(Mode::Latency);
             Ok(())
@@ -425,7 +425,7 @@ const MEASUREMENTS: &[Flag<Options>] = &[
     option(
         &["--latency-percentiles"],
         "<list>",
-        "Percentiles that --latency and --latency-history add, as 50,99,99.9.",
+        "Percentiles that --latency and --latency-history add, as 50,99,99.9; all their figures have microseconds then.",
         |options, value| {
             options.latency_percentiles = Some(value.to_string());
             Ok(())
@@ -457,14 +457,22 @@ const MEASUREMENTS: &[Flag<Options>] = &[
         options.set_mode(Mode::Stat);
         Ok(())
     }),
-    switch(&["--bigkeys"], "Look for keys with many elements.", |options, _| {
-        options.set_mode(Mode::Bigkeys);
-        Ok(())
-    }),
-    switch(&["--memkeys"], "Look for keys that take much memory.", |options, _| {
-        options.set_mode(Mode::Memkeys);
-        Ok(())
-    }),
+    switch(
+        &["--bigkeys"],
+        "Look for the longest key of each type, by SCAN over all keys; -i pauses after every hundred SCANs, Ctrl-C shows what was found so far.",
+        |options, _| {
+            options.set_mode(Mode::Bigkeys);
+            Ok(())
+        },
+    ),
+    switch(
+        &["--memkeys"],
+        "The same by the memory that keys take, which the server must tell (MEMORY USAGE).",
+        |options, _| {
+            options.set_mode(Mode::Memkeys);
+            Ok(())
+        },
+    ),
     option(
         &["--memkeys-samples"],
         "<n>",
@@ -477,7 +485,7 @@ const MEASUREMENTS: &[Flag<Options>] = &[
     ),
     switch(
         &["--keystats"],
-        "Both: sizes and elements of keys, and their distribution.",
+        "Both at once, with the largest keys and the distribution of sizes.",
         |options, _| {
             options.set_mode(Mode::Keystats);
             Ok(())
@@ -510,7 +518,7 @@ const MEASUREMENTS: &[Flag<Options>] = &[
     }),
     switch(
         &["--hotkeys"],
-        "Look for keys that are used much; needs an LFU policy.",
+        "Look for the keys that are used most, by SCAN over all keys; the server needs an LFU policy.",
         |options, _| {
             options.set_mode(Mode::Hotkeys);
             Ok(())
@@ -579,6 +587,9 @@ fn check(options: &Options) -> Result<(), &'static str> {
         return Err(
             "Options --ldb and --ldb-sync-mode require --eval.\nTry redis-cli --help for more information.",
         );
+    }
+    if options.latency_percentiles.is_some() && options.mode != Some(Mode::Latency) {
+        return Err("Option --latency-percentiles goes with --latency or --latency-history.");
     }
     if options.stdin_last && options.stdin_tag.is_some() {
         return Err("Options -x and -X are mutually exclusive.");
@@ -710,6 +721,10 @@ mod tests {
             (
                 "--rdb a --functions-rdb b",
                 "Option --functions-rdb and --rdb are mutually exclusive.",
+            ),
+            (
+                "--stat --latency-percentiles 50",
+                "Option --latency-percentiles goes with --latency or --latency-history.",
             ),
             ("-p 70000", "Invalid server port."),
             ("-u http://x", "Invalid URI scheme"),

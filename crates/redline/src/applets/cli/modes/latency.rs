@@ -5,13 +5,14 @@
 //! with microseconds in the original too, all figures are milliseconds with three places.
 
 use std::fmt::Write as _;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use report::Histogram;
 
+use super::ModeError;
+use super::live_block::terminal_size;
 use super::patient::Patient;
-use super::{ModeError, clear_line};
 
 /// Wait between two samples; the original's.
 pub const SAMPLE_WAIT: Duration = Duration::from_millis(10);
@@ -61,12 +62,14 @@ pub fn run(
     let window_length = settings.interval.unwrap_or(default);
     let mut window = Histogram::new();
     let mut window_start = Instant::now();
+    let mut shown = 0;
     loop {
         window.record(server.ping_ns()?, 1);
         let passed = window_start.elapsed();
         let line = line(&window, settings.form, settings.percentiles);
         if settings.form == Form::Standard {
-            write!(out, "{}{line}", clear_line())?;
+            write!(out, "{}{line}", clear_shown(shown, terminal_columns()))?;
+            shown = line.len();
         } else if settings.is_history {
             writeln!(out, "{line}")?;
         } else if passed > window_length {
@@ -78,6 +81,7 @@ pub fn run(
             writeln!(out, " -- {:.2} seconds range", passed.as_secs_f64())?;
             window = Histogram::new();
             window_start = Instant::now();
+            shown = 0;
         }
         out.flush()?;
         std::thread::sleep(SAMPLE_WAIT);
@@ -146,6 +150,19 @@ fn parse_percentile(text: &str) -> Result<f64, String> {
     }
 }
 
+/// Columns of the terminal, if there is one.
+fn terminal_columns() -> Option<usize> {
+    std::io::stdout().is_terminal().then(|| terminal_size().0)
+}
+
+/// What clears a line of `length` characters at whose end the cursor stands; one that is wider than the terminal has taken more rows.
+fn clear_shown(length: usize, columns: Option<usize>) -> String {
+    match length.saturating_sub(1) / columns.unwrap_or(usize::MAX) {
+        0 => "\x1b[0G\x1b[2K".to_owned(),
+        rows => format!("\x1b[{rows}A\x1b[0G\x1b[J"),
+    }
+}
+
 fn milliseconds(ns: f64) -> String {
     format!("{:.3}", ns / 1e6)
 }
@@ -154,7 +171,7 @@ fn milliseconds(ns: f64) -> String {
 mod tests {
     use report::Histogram;
 
-    use super::{Form, line, parse_percentiles};
+    use super::{Form, clear_shown, line, parse_percentiles};
 
     fn window() -> Histogram {
         let mut window = Histogram::new();
@@ -186,6 +203,16 @@ mod tests {
             "{\"min\": 0.031, \"max\": 2.336, \"avg\": 0.100, \"count\": 100, \
              \"percentiles\": {\"50\": 0.031, \"99.9\": 2.336}}"
         );
+    }
+
+    #[test]
+    fn a_line_that_wraps_is_cleared_whole() {
+        let one = "\x1b[0G\x1b[2K";
+        for (length, columns) in [(0, Some(80)), (80, Some(80)), (500, None)] {
+            assert_eq!(clear_shown(length, columns), one);
+        }
+        assert_eq!(clear_shown(81, Some(80)), "\x1b[1A\x1b[0G\x1b[J");
+        assert_eq!(clear_shown(161, Some(80)), "\x1b[2A\x1b[0G\x1b[J");
     }
 
     #[test]

@@ -71,8 +71,8 @@ pub fn progress(sampled: u64, keys_total: u64, is_watched: bool) -> [String; 2] 
     [format!("{:6.2}% {bar}", share * 100.0), format!("Keys sampled: {sampled}")]
 }
 
-/// Columns and rows of the terminal.
-fn terminal_size() -> (usize, usize) {
+/// Columns and rows of the terminal that standard output is; neither is 0.
+pub fn terminal_size() -> (usize, usize) {
     match rustix::termios::tcgetwinsize(io::stdout()) {
         Ok(size) if size.ws_col > 0 && size.ws_row > 1 => (size.ws_col.into(), size.ws_row.into()),
         _ => DEFAULT_SIZE,

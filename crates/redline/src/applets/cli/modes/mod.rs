@@ -173,11 +173,6 @@ fn interrupted() -> io::Result<Arc<AtomicBool>> {
     Ok(interrupted)
 }
 
-/// What clears the line that the cursor stands on.
-fn clear_line() -> &'static str {
-    "\x1b[0G\x1b[2K"
-}
-
 /// A key's name in quotes, with escapes for what can't be shown.
 fn quoted(key: &[u8]) -> String {
     // Nothing but ASCII comes out of the escaped form.

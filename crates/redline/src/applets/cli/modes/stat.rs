@@ -61,7 +61,10 @@ pub fn row(info: Info<'_>, requests_before: Option<u64>) -> String {
     // A server that has no such figure is told from one that has 0.
     let number = |name| info.number(name).map_or_else(|| "-".to_owned(), |value| value.to_string());
     let requests = info.number("total_commands_processed");
-    let since = requests.zip(requests_before).map_or(0, |(now, before)| now as i64 - before as i64);
+    // A count that fell is that of a server that was started again.
+    let since = requests
+        .zip(requests_before)
+        .map_or(0, |(now, before)| now.checked_sub(before).unwrap_or(now));
     let child = match (
         info.number("rdb_bgsave_in_progress").unwrap_or(0) > 0,
         info.number("aof_rewrite_in_progress").unwrap_or(0) > 0,
@@ -133,6 +136,7 @@ mod tests {
             "200        1.05M    1       0       779 (+1)            9           \n"
         );
         assert!(row(Info::new(TEXT), None).contains("779 (+0) "));
+        assert!(row(Info::new(TEXT), Some(2_000)).contains("779 (+779) "));
         let head = HEAD.lines().last().unwrap();
         for (column, text) in [("mem", "1.05M"), ("requests", "779 (+1)"), ("connections", "9  ")] {
             assert_eq!(head.find(column), row(Info::new(TEXT), Some(778)).find(text), "{column}");
