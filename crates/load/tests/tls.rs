@@ -363,6 +363,30 @@ fn deep_pipelines_large_values_and_new_connections_work() {
 }
 
 #[test]
+fn a_handshake_counts_with_a_connection_for_each_batch_only() {
+    const DELAY: Duration = Duration::from_millis(60);
+    let certificates = Certificates::make();
+    let Some(server) = TlsPeer::start(&certificates, "server", &["--tls-auth-clients", "no"])
+    else {
+        return;
+    };
+    let tap = Tap::late(server.port, DELAY);
+    let one = Plan {
+        connections: 1,
+        threads: 1,
+        stop: Stop { requests: Some(5), ..Stop::default() },
+        ..plan(target(&certificates, tap.port()))
+    };
+    let delay_ns = DELAY.as_nanos() as u64;
+    let kept = run(&one, &Control::new()).unwrap().totals.service;
+    assert!(kept.min_ns() >= delay_ns && kept.min_ns() < 2 * delay_ns, "{}", kept.min_ns());
+    // The first is sent on the connection that was made before; the others have an answer to their handshake, too.
+    let fresh = run(&Plan { keep_alive: false, ..one }, &Control::new()).unwrap().totals.service;
+    assert_eq!(fresh.count(), 5);
+    assert!(fresh.percentile_ns(50.0) >= 2 * delay_ns, "{}", fresh.percentile_ns(50.0));
+}
+
+#[test]
 fn a_server_that_dies_ends_the_run_with_a_sentence() {
     let certificates = Certificates::make();
     let Some(server) = TlsPeer::start(&certificates, "server", &["--tls-auth-clients", "no"])

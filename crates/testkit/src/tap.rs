@@ -1,9 +1,10 @@
-//! A listener on the wire: forwards connections to a server and keeps the bytes that clients sent.
+//! A listener on the wire: forwards connections to a server, keeps the bytes that clients sent, and may make answers late.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 /// Forwards to one server until the test's process ends; clients connect to [`Tap::port`].
 #[derive(Debug)]
@@ -15,6 +16,11 @@ pub struct Tap {
 impl Tap {
     /// A tap in front of the server on this loopback port.
     pub fn before(port: u16) -> Self {
+        Self::late(port, Duration::ZERO)
+    }
+
+    /// A tap that holds back each read of the server's answers for this long.
+    pub fn late(port: u16, delay: Duration) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has ports");
         let own = listener.local_addr().expect("it is bound").port();
         let sent = Arc::new(Mutex::new(Vec::new()));
@@ -24,7 +30,7 @@ impl Tap {
                 let kept = Arc::clone(&kept);
                 // A server that is gone shows to the client as a closed connection.
                 let _ = TcpStream::connect((Ipv4Addr::LOCALHOST, port))
-                    .and_then(|server| forward(client, server, kept));
+                    .and_then(|server| forward(client, server, kept, delay));
             }
         });
         Self { port: own, sent }
@@ -46,14 +52,19 @@ impl Tap {
     }
 }
 
-fn forward(client: TcpStream, server: TcpStream, kept: Arc<Mutex<Vec<u8>>>) -> io::Result<()> {
+fn forward(
+    client: TcpStream,
+    server: TcpStream,
+    kept: Arc<Mutex<Vec<u8>>>,
+    delay: Duration,
+) -> io::Result<()> {
     let (back_from, back_to) = (server.try_clone()?, client.try_clone()?);
     thread::spawn(move || {
         pump(client, server, |bytes| {
             kept.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
         })
     });
-    thread::spawn(move || pump(back_from, back_to, |_| ()));
+    thread::spawn(move || pump(back_from, back_to, |_| thread::sleep(delay)));
     Ok(())
 }
 

@@ -1,6 +1,7 @@
 //! TLS for tests: certificates made on the spot, and a real Redis server that speaks it.
 
 use std::fs;
+use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -11,6 +12,9 @@ use rcgen::{
 };
 
 use crate::peer::{self, Peer, QUIET_SERVER};
+
+/// Tries with another port.
+const START_ATTEMPTS: usize = 3;
 
 static FOLDERS: AtomicU32 = AtomicU32::new(0);
 
@@ -109,9 +113,24 @@ impl TlsPeer {
             // The usual guard says so, or fails where that must not be.
             return Peer::redis().and(None);
         };
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has ports");
-        let port = listener.local_addr().expect("it is bound").port();
-        drop(listener);
+        let mut problem = None;
+        // Somebody may take the free port first.
+        for _ in 0..START_ATTEMPTS {
+            match Self::start_program(&program, certificates, name, more) {
+                Ok(peer) => return Some(peer),
+                Err(error) => problem = Some(error),
+            }
+        }
+        panic!("a Redis server with TLS does not start: {problem:?}");
+    }
+
+    fn start_program(
+        program: &Path,
+        certificates: &Certificates,
+        name: &str,
+        more: &[&str],
+    ) -> io::Result<Self> {
+        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port();
         let (port_text, certificate, key, authority) = (
             port.to_string(),
             certificates.path(&format!("{name}.pem")),
@@ -122,9 +141,7 @@ impl TlsPeer {
         arguments.extend(["--tls-port", &port_text, "--tls-cert-file", &certificate]);
         arguments.extend(["--tls-key-file", &key, "--tls-ca-cert-file", &authority]);
         arguments.extend(more);
-        let plain = Peer::start(&program, &arguments)
-            .unwrap_or_else(|error| panic!("a Redis server with TLS does not start: {error}"));
-        Some(Self { plain, port })
+        Ok(Self { plain: Peer::start(program, &arguments)?, port })
     }
 }
 
