@@ -125,6 +125,21 @@ impl RunError {
     }
 }
 
+impl RunError {
+    /// True when a connection is lost, or was not made, so that another may do better.
+    pub(crate) fn is_loss(&self) -> bool {
+        match self {
+            Self::Connect { .. }
+            | Self::Closed { .. }
+            | Self::Lost { .. }
+            | Self::Silent { .. } => true,
+            // A server that has just come up answers what comes first on a connection with this.
+            Self::Refused { message, .. } => message.starts_with("LOADING"),
+            _ => false,
+        }
+    }
+}
+
 /// A run that failed, with what was measured until then.
 #[derive(Debug, Error)]
 #[error("{error}")]

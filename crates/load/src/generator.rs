@@ -169,9 +169,8 @@ pub struct Generator {
 impl Generator {
     /// The stream of connection `index` of a run with this seed.
     pub fn new(mix: &Mix, seed: u64, index: u32) -> Self {
-        let own = scramble(scramble(seed) ^ u64::from(index));
         Self {
-            random: Xoshiro256PlusPlus::seed_from_u64(own),
+            random: Xoshiro256PlusPlus::seed_from_u64(stream_seed(seed, index)),
             index: index.into(),
             turns: vec![0; mix.entries.len()],
             scratch: Scratch::default(),
@@ -246,6 +245,11 @@ impl Generator {
         }
         chosen
     }
+}
+
+/// Seed of what is drawn for connection `index` of a run with this seed.
+pub(crate) fn stream_seed(seed: u64, index: u32) -> u64 {
+    scramble(scramble(seed) ^ u64::from(index))
 }
 
 fn label_index(labels: &mut Vec<String>, label: &str) -> usize {

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::argument::Argument;
-use connections::{Connections, OnLoss, Retry};
+use connections::{Connections, Retry};
 use objects::{Fetch, ObjectCommand, Objects, OneOf, Scan, Store};
 
 /// Most connections that one plan may open.
@@ -739,16 +739,13 @@ impl Plan {
             (self.cluster.is_some() && self.detail.clients, "detail by client in a cluster"),
             (
                 self.cluster.is_some()
-                    && (self.lifetime.reconnect_every > 0 || self.lifetime.staircase.is_some()),
-                "a staircase or a planned reconnection in a cluster",
+                    && (self.lifetime.reconnect_every > 0
+                        || self.lifetime.staircase.is_some()
+                        || self.lifetime.start_jitter_us.is_some()
+                        || self.lifetime.connect_timeout_ms.is_some()),
+                "a staircase, a planned reconnection, a jitter or a limit of the time to connect in a cluster",
             ),
             (self.retry.is_some(), "a retry after an error reply"),
-            (self.lifetime.reconnect_every > 0, "a reconnection after a number of requests"),
-            (self.lifetime.on_loss != OnLoss::End, "a reconnection after a loss"),
-            (self.lifetime.connect_timeout_ms.is_some(), "a limit of the time to connect"),
-            (self.lifetime.start_jitter_us.is_some(), "a wait before connections"),
-            (self.lifetime.staircase.is_some(), "a staircase of connections"),
-            (self.detail != Detail::default(), "detail by command and client"),
         ];
         match parts.into_iter().find(|(is_wanted, _)| *is_wanted) {
             Some((_, name)) => Err(PlanError::NotYet(name)),

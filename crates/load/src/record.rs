@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use report::histogram::{HIGHEST_NS, Histogram};
-use report::model::{CommandResult, SeriesPoint};
+use report::model::{CommandPoint, CommandResult, SeriesPoint};
+
+use crate::plan::Plan;
 
 /// One second in the clock's unit.
 const SECOND_NS: u64 = 1_000_000_000;
@@ -111,6 +113,10 @@ pub struct Recorder {
     second: u32,
     second_end_ns: u64,
     second_errors: u64,
+    second_connection_errors: u64,
+    connection_errors: u64,
+    /// Each second is kept here too: the recorder is that of a single connection.
+    keeps_seconds: bool,
     requests: u64,
     errors: u64,
     latency_ns: u128,
@@ -122,6 +128,40 @@ struct CommandRecord {
     service: Tally,
     response: Tally,
     result: CommandResult,
+    /// What the result held when the last second was handed over.
+    handed: CommandPoint,
+}
+
+impl CommandRecord {
+    /// The counts, without latencies, since the last call.
+    fn take_counts(&mut self, second: u32) -> CommandPoint {
+        let result = &self.result;
+        let of_class = |class: &str| result.errors.get(class).copied().unwrap_or(0);
+        let now = CommandPoint {
+            second,
+            errors: result.error_count(),
+            moved: of_class("MOVED"),
+            ask: of_class("ASK"),
+            hits: result.hits,
+            misses: result.misses,
+            bytes_in: result.bytes_in,
+            bytes_out: result.bytes_out,
+            latencies: Histogram::coarse(),
+        };
+        let before = std::mem::replace(&mut self.handed, now);
+        let now = &self.handed;
+        CommandPoint {
+            second,
+            errors: now.errors - before.errors,
+            moved: now.moved - before.moved,
+            ask: now.ask - before.ask,
+            hits: now.hits - before.hits,
+            misses: now.misses - before.misses,
+            bytes_in: now.bytes_in - before.bytes_in,
+            bytes_out: now.bytes_out - before.bytes_out,
+            latencies: before.latencies,
+        }
+    }
 }
 
 impl Recorder {
@@ -134,6 +174,7 @@ impl Recorder {
                 service: Tally::new(),
                 response: Tally::new(),
                 result: CommandResult::new(label),
+                handed: CommandPoint { latencies: Histogram::coarse(), ..CommandPoint::default() },
             })
             .collect();
         Self {
@@ -143,11 +184,36 @@ impl Recorder {
             second: 0,
             second_end_ns: u64::MAX,
             second_errors: 0,
+            second_connection_errors: 0,
+            connection_errors: 0,
+            keeps_seconds: false,
             requests: 0,
             errors: 0,
             latency_ns: 0,
             last_reply_ns: 0,
         }
+    }
+
+    /// The same for a single connection: its seconds are in its results, beside being in the series.
+    pub fn keep_seconds(mut self) -> Self {
+        self.keeps_seconds = true;
+        self
+    }
+
+    /// Counts a connection that was lost, or could not be made.
+    pub fn connection_error(&mut self) {
+        self.connection_errors += 1;
+        self.second_connection_errors += 1;
+    }
+
+    /// Counts requests that have no reply because their connection was lost.
+    pub fn lost(&mut self, command: usize, count: u32) {
+        self.commands[command].result.lost += u64::from(count);
+    }
+
+    /// Connections lost, or not made, so far.
+    pub fn connection_errors(&self) -> u64 {
+        self.connection_errors
     }
 
     /// Sets the start of the measured time; requests due earlier are not recorded.
@@ -262,20 +328,45 @@ impl Recorder {
 
     fn finish_second(&mut self, series: &Series) {
         let mut state = series.lock();
-        let second = state.open.entry(self.second).or_default();
-        for record in &mut self.commands {
-            let CommandResult { service, response, .. } = &mut record.result;
-            if self.open_loop {
-                record.service.move_into(&mut [service]);
-                record.response.move_into(&mut [response, &mut second.latencies]);
-            } else {
-                record.service.move_into(&mut [service, &mut second.latencies]);
+        let OpenSecond { latencies, commands, errors, connection_errors, workers } =
+            state.open.entry(self.second).or_default();
+        for (nth, record) in self.commands.iter_mut().enumerate() {
+            let wants_counts = self.keeps_seconds || series.by_command;
+            let mut counts = wants_counts.then(|| record.take_counts(self.second));
+            let CommandRecord { service: sent_to_done, response: due_to_done, result, .. } = record;
+            let CommandResult { service, response, series: kept, .. } = result;
+            let mut sinks = vec![&mut *latencies];
+            if let (true, Some(counts)) = (series.by_command, &counts) {
+                if commands.len() <= nth {
+                    commands.resize_with(nth + 1, CommandPoint::default);
+                }
+                commands[nth].second = self.second;
+                commands[nth].merge(counts);
+                sinks.push(&mut commands[nth].latencies);
             }
+            if let Some(counts) = counts.as_mut().filter(|_| self.keeps_seconds) {
+                sinks.push(&mut counts.latencies);
+            }
+            if self.open_loop {
+                sent_to_done.move_into(&mut [service]);
+                sinks.push(response);
+                due_to_done.move_into(&mut sinks);
+            } else {
+                sinks.push(service);
+                sent_to_done.move_into(&mut sinks);
+            }
+            kept.extend(counts.filter(|point| self.keeps_seconds && !is_empty(point)));
         }
-        second.errors += std::mem::take(&mut self.second_errors);
-        second.workers += 1;
+        *errors += std::mem::take(&mut self.second_errors);
+        *connection_errors += std::mem::take(&mut self.second_connection_errors);
+        *workers += 1;
         state.close_complete(series.workers);
     }
+}
+
+/// True for a second in which the command did nothing.
+fn is_empty(point: &CommandPoint) -> bool {
+    point.latencies.is_empty() && point.errors == 0 && point.bytes_in == 0 && point.bytes_out == 0
 }
 
 /// The class of an error: its first word, when that is a code (`ERR`, `MOVED`, `WRONGTYPE`).
@@ -295,6 +386,7 @@ pub fn error_class(text: &[u8]) -> &str {
 #[derive(Debug)]
 pub struct Series {
     workers: u32,
+    by_command: bool,
     state: Mutex<SeriesState>,
 }
 
@@ -302,6 +394,7 @@ pub struct Series {
 struct SeriesState {
     open: BTreeMap<u32, OpenSecond>,
     points: Vec<SeriesPoint>,
+    commands: Vec<Vec<CommandPoint>>,
     last_latencies: Histogram,
 }
 
@@ -309,14 +402,22 @@ struct SeriesState {
 #[derive(Debug, Default)]
 struct OpenSecond {
     latencies: Histogram,
+    /// By command, where that is kept.
+    commands: Vec<CommandPoint>,
     errors: u64,
+    connection_errors: u64,
     workers: u32,
 }
 
 impl Series {
     /// An empty series that this many workers fill.
     pub fn new(workers: u32) -> Self {
-        Self { workers, state: Mutex::default() }
+        Self { workers, by_command: false, state: Mutex::default() }
+    }
+
+    /// The same, keeping each command's seconds apart if the plan asks for that.
+    pub fn of_plan(workers: u32, plan: &Plan) -> Self {
+        Self { by_command: plan.detail.command_seconds, ..Self::new(workers) }
     }
 
     /// The last second that is complete, and its latencies.
@@ -325,13 +426,16 @@ impl Series {
         Some((*state.points.last()?, state.last_latencies.clone()))
     }
 
-    /// All seconds in order, also those that not all workers handed in.
-    pub fn into_points(self) -> Vec<SeriesPoint> {
+    /// All seconds in order, also those that not all workers handed in; and those of each command, where they are kept.
+    pub fn into_points(self) -> (Vec<SeriesPoint>, Vec<Vec<CommandPoint>>) {
         let mut state = self.state.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let open = std::mem::take(&mut state.open);
-        state.points.extend(open.iter().map(|(second, open)| open.point(*second)));
+        for (second, open) in std::mem::take(&mut state.open) {
+            state.points.push(open.point(second));
+            state.keep_commands(open.commands);
+        }
         state.points.sort_by_key(|point| point.second);
-        state.points
+        state.commands.iter_mut().for_each(|points| points.sort_by_key(|point| point.second));
+        (state.points, state.commands)
     }
 
     /// A worker that panicked leaves whole seconds behind, so a poisoned lock is still good.
@@ -347,7 +451,19 @@ impl SeriesState {
         {
             let (second, complete) = first.remove_entry();
             self.points.push(complete.point(second));
+            self.keep_commands(complete.commands);
             self.last_latencies = complete.latencies;
+        }
+    }
+}
+
+impl SeriesState {
+    fn keep_commands(&mut self, points: Vec<CommandPoint>) {
+        self.commands.resize_with(self.commands.len().max(points.len()), Vec::new);
+        for (kept, point) in self.commands.iter_mut().zip(points) {
+            if !is_empty(&point) {
+                kept.push(point);
+            }
         }
     }
 }
@@ -358,7 +474,7 @@ impl OpenSecond {
             second,
             count: self.latencies.count(),
             errors: self.errors,
-            connection_errors: 0,
+            connection_errors: self.connection_errors,
             mean_ns: self.latencies.mean_ns(),
             p50_ns: self.latencies.percentile_ns(50.0),
             p99_ns: self.latencies.percentile_ns(99.0),
@@ -413,10 +529,42 @@ mod tests {
         assert_eq!(commands[0].errors, BTreeMap::from([("MOVED".to_string(), 1)]));
         assert_eq!((commands[0].hits, commands[0].misses), (1, 1));
         assert_eq!(commands[1].response.above_limit(), 1);
-        let points = series.into_points();
+        let (points, _) = series.into_points();
         let counts: Vec<(u32, u64, u64)> =
             points.iter().map(|point| (point.second, point.count, point.errors)).collect();
         assert_eq!(counts, [(0, 3, 1), (1, 0, 0), (2, 1, 0)]);
+    }
+
+    #[test]
+    fn seconds_are_kept_by_command_over_all_recorders_and_by_connection() {
+        let mut plan = Plan::default();
+        plan.detail.command_seconds = true;
+        let series = Series::of_plan(2, &plan);
+        let mut results = Vec::new();
+        for latency_ns in [1_000, 3_000] {
+            let mut recorder = Recorder::new(&["GET".into(), "SET".into()], false).keep_seconds();
+            recorder.start_at(0);
+            recorder.record(0, 0, 0, latency_ns, 5);
+            recorder.found(0, 4, 1);
+            recorder.bytes(0, 50, 60);
+            recorder.finish_seconds(1_000_000_000, &series);
+            recorder.record(0, 1_500_000_000, 1_500_000_000, 1_500_000_700, 1);
+            recorder.error(1, b"ASK 1 host", 1_500_000_700);
+            recorder.connection_error();
+            results.push(recorder.finish(&series));
+        }
+        let own = &results[1][0].series;
+        assert_eq!((own.len(), own[0].latencies.count(), own[0].hits), (2, 5, 4));
+        assert_eq!((own[0].bytes_in, own[0].bytes_out, own[1].bytes_in), (50, 60, 0));
+        assert_eq!(own[0].latencies.mean_ns(), 3_000.0);
+
+        let (points, commands) = series.into_points();
+        assert_eq!((points[0].connection_errors, points[1].connection_errors), (0, 2));
+        let gets = &commands[0];
+        assert_eq!((gets[0].latencies.count(), gets[0].hits, gets[0].misses), (10, 8, 2));
+        assert_eq!((gets[0].latencies.min_ns(), gets[0].latencies.max_ns()), (1_000, 3_000));
+        assert_eq!((gets[1].second, gets[1].latencies.count()), (1, 2));
+        assert_eq!((commands[1].len(), commands[1][0].ask, commands[1][0].errors), (1, 2, 2));
     }
 
     #[test]

@@ -5,20 +5,20 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use report::model::{CommandResult, Generator, Lifetime, StepResult};
+use report::model::{ClientResult, CommandResult, Generator, Lifetime, SeriesPoint, StepResult};
 
 use crate::cluster;
 use crate::connect::{self, Connection, Prefix};
 use crate::control::{Control, Phase};
 use crate::error::{RunError, RunFailure};
-use crate::generator::Mix;
+use crate::generator::{self, Mix};
 use crate::pacing::Schedule;
 use crate::plan::{Pacing, PipelineMode, Plan, Share};
 use crate::record::Series;
 use crate::session::Session;
 use crate::start::Start;
 use crate::stream::Dialer;
-use crate::worker::{Shared, Worker, WorkerResult};
+use crate::worker::{Shared, Worker, WorkerResult, merge_commands};
 
 /// Label of the results of all commands together.
 const TOTALS_LABEL: &str = "Totals";
@@ -43,7 +43,9 @@ fn run_connected(plan: &Plan, control: &Control) -> Result<StepResult, RunFailur
         plan.targets.iter().map(|target| Prefix::new(target, &plan.prefix)).collect();
     let dialers: Vec<Dialer> = plan.targets.iter().map(Dialer::new).collect::<Result<_, _>>()?;
     let groups = connect_all(plan, &mix, &dialers, &prefixes, control)?;
-    let series = Series::new(groups.len() as u32);
+    let recorders =
+        if plan.detail.clients { groups.iter().map(Vec::len).sum() } else { groups.len() };
+    let series = Series::of_plan(recorders as u32, plan);
     let tls = agreed(groups.iter().flatten().map(|(_, connection, _)| connection));
     let shared = Shared {
         plan,
@@ -87,6 +89,9 @@ fn connect_all(
             if control.is_stopped() {
                 break;
             }
+            if index != thread {
+                wait_before(plan, index);
+            }
             let target = index as usize % plan.targets.len();
             let connection =
                 connect::open_with(&plan.targets[target], &dialers[target], &prefixes[target])?;
@@ -112,6 +117,15 @@ fn connect_all(
             .map(|handle| handle.join().expect("a connecting thread does not panic"))
             .collect()
     })
+}
+
+/// Waits before connection `index` is made, as long as the plan's jitter says.
+fn wait_before(plan: &Plan, index: u32) {
+    if let Some(jitter) = plan.lifetime.start_jitter_us {
+        let width = jitter.most - jitter.least + 1;
+        let wait_us = jitter.least + generator::stream_seed(plan.seed, index) % width;
+        std::thread::sleep(Duration::from_micros(wait_us));
+    }
 }
 
 /// What TLS has agreed on, each outcome once.
@@ -224,13 +238,22 @@ pub(crate) fn step_result(
 ) -> StepResult {
     let mut commands: Vec<CommandResult> = Vec::new();
     for result in &results {
-        for (nth, command) in result.commands.iter().enumerate() {
-            match commands.get_mut(nth) {
-                Some(merged) => merged.merge(command),
-                None => commands.push(command.clone()),
-            }
-        }
+        merge_commands(&mut commands, &result.commands);
     }
+    let (points, by_command) = series.into_points();
+    for (nth, command) in commands.iter_mut().enumerate() {
+        // Each connection's own seconds are coarse; those over all connections are not.
+        command.series = by_command.get(nth).cloned().unwrap_or_default();
+    }
+    let active = |point: &SeriesPoint| {
+        let end_ms = (u64::from(point.second) + 1) * 1_000 - 1;
+        plan.lifetime.staircase.map(|staircase| staircase.active(plan.connections, end_ms))
+    };
+    let lifetime = Lifetime {
+        connection_errors: results.iter().map(|result| result.connection_errors).sum(),
+        reconnections: results.iter().map(|result| result.reconnections).sum(),
+        active: points.iter().filter_map(active).collect(),
+    };
     let mut totals = CommandResult::new(TOTALS_LABEL);
     commands.iter().for_each(|command| totals.merge(command));
     let sum = |field: fn(&WorkerResult) -> u64| results.iter().map(field).sum();
@@ -254,7 +277,7 @@ pub(crate) fn step_result(
         clock: plan.clock,
         commands,
         totals,
-        series: series.into_points(),
+        series: points,
         generator: Generator {
             thread_cpu_ns: results.iter().map(|result| result.cpu_ns).collect(),
             max_send_lag_ns: most(|result| result.max_send_lag_ns),
@@ -262,10 +285,23 @@ pub(crate) fn step_result(
         },
         bytes_in: sum(|result| result.bytes_in),
         bytes_out: sum(|result| result.bytes_out),
-        lifetime: Lifetime::default(),
-        clients: Vec::new(),
+        lifetime,
+        clients: clients(plan, &results),
         interrupted: control.is_stopped(),
         cluster: None,
         outage: None,
     }
+}
+
+/// Each connection's own results, in the order of their threads.
+fn clients(plan: &Plan, results: &[WorkerResult]) -> Vec<ClientResult> {
+    let threads = u64::from(plan.busy_threads());
+    let of_all = results.iter().flat_map(|result| &result.clients);
+    of_all
+        .map(|(index, commands)| ClientResult {
+            thread: (index % threads) as u32,
+            client: (index / threads) as u32,
+            commands: commands.clone(),
+        })
+        .collect()
 }

@@ -87,6 +87,11 @@ pub struct Session {
     batches: bool,
     clock: LatencyClock,
     stop_on_error: bool,
+    /// Requests after which the connection is to be made anew, and how many of them are left.
+    reconnect_every: u64,
+    connection_left: u64,
+    /// It sends nothing yet.
+    dormant: bool,
     /// Measured requests that this connection may still send; `None` without such a limit.
     quota: Option<u64>,
     exhausted: bool,
@@ -123,6 +128,15 @@ impl Session {
             batches: plan.pipeline.mode == PipelineMode::Batch || plan.pipeline.depth == 1,
             clock: plan.clock,
             stop_on_error: plan.errors == ErrorPolicy::Stop,
+            reconnect_every: match plan.lifetime.reconnect_every {
+                0 => u64::MAX,
+                every => every,
+            },
+            connection_left: match plan.lifetime.reconnect_every {
+                0 => u64::MAX,
+                every => every,
+            },
+            dormant: false,
             quota,
             exhausted: quota == Some(0),
             units: 0,
@@ -150,17 +164,20 @@ impl Session {
             if due_ns > now_ns || due_ns >= gate.deadline_ns {
                 return sent;
             }
-            let turns = self.room(gate);
+            let turns = self.room(gate).min(self.connection_left);
             if turns == 0 {
                 self.note_backlog(now_ns, gate);
                 return sent;
             }
-            let allowed = self.claim(turns * self.widest, due_ns >= gate.measure_start_ns, gate);
+            let wanted = (turns * self.widest).min(self.connection_left);
+            let allowed = self.claim(wanted, due_ns >= gate.measure_start_ns, gate);
             if allowed == 0 {
                 return sent;
             }
             self.max_lag_ns = self.max_lag_ns.max(now_ns - due_ns);
-            sent += self.send(turns, allowed, due_ns, now_ns, mix, out);
+            let count = self.send(turns, allowed, due_ns, now_ns, mix, out);
+            self.connection_left = self.connection_left.saturating_sub(count);
+            sent += count;
             self.units += 1;
         }
     }
@@ -196,8 +213,44 @@ impl Session {
         debug_assert_eq!(self.in_flight_requests, 0);
         self.scanner = Scanner::new(self.protocol);
         self.partial.clear();
+        self.parts = 0;
+        self.connection_left = self.reconnect_every;
         self.prefix = prefix;
         self.prefix_left = prefix;
+    }
+
+    /// Gives up what is in flight, because the connection was lost; says how many measured requests that were.
+    pub fn lose(&mut self, recorder: &mut Recorder) -> u64 {
+        let mut lost = 0;
+        for group in self.in_flight.drain(..) {
+            if recorder.measures(group.due_ns) {
+                recorder.lost(group.command, group.left);
+                lost += u64::from(group.left);
+            }
+        }
+        self.in_flight_requests = 0;
+        self.held.clear();
+        self.expected.clear();
+        self.generator.set_cursor(0);
+        lost
+    }
+
+    /// True when the connection has sent all that it may, so that it is to be made anew.
+    pub fn is_spent(&self) -> bool {
+        self.connection_left == 0
+    }
+
+    /// Sends nothing until [`Session::wake`].
+    pub fn sleep(&mut self) {
+        self.dormant = true;
+    }
+
+    /// Begins to send; what was due before is not.
+    pub fn wake(&mut self, now_ns: u64, gate: &Gate<'_>) {
+        self.dormant = false;
+        if let Some(schedule) = gate.schedule {
+            self.units = schedule.connection_units_due(self.index, now_ns);
+        }
     }
 
     /// Requests without a reply.
@@ -218,6 +271,7 @@ impl Session {
     /// True when a request is due before the deadline and not sent.
     pub fn is_behind(&self, gate: &Gate<'_>) -> bool {
         !self.exhausted
+            && !self.dormant
             && gate.schedule.is_some()
             && self.next_due_ns(u64::MAX, gate) < gate.deadline_ns
     }
@@ -230,7 +284,7 @@ impl Session {
             .filter(|group| group.due_ns >= gate.measure_start_ns)
             .map(|group| u64::from(group.left))
             .sum();
-        let Some(schedule) = gate.schedule.filter(|_| !self.exhausted) else {
+        let Some(schedule) = gate.schedule.filter(|_| !self.exhausted && !self.dormant) else {
             return in_flight;
         };
         let last_ns = end_ns.min(gate.deadline_ns).saturating_sub(1);

@@ -17,6 +17,7 @@ use crate::control::{Control, Phase, Progress};
 use crate::error::RunError;
 use crate::generator::Mix;
 use crate::pacing::Schedule;
+use crate::plan::connections::OnLoss;
 use crate::plan::{Plan, Target};
 use crate::record::{Recorder, Series};
 use crate::session::{Gate, Session, SessionError};
@@ -35,6 +36,12 @@ pub(crate) const SHOW_NS: u64 = 20_000_000;
 pub(crate) const DRAIN_NS: u64 = 250_000_000;
 /// Most due units sent between two looks at the sockets.
 pub(crate) const UNITS_A_LOOP: usize = 64;
+/// Longest time that a connection may take to be made anew, where the plan says nothing.
+const CONNECT_TIMEOUT_MS: u64 = 10_000;
+/// Least wait before a lost connection is made anew.
+const LEAST_WAIT_NS: u64 = 1_000_000;
+/// Longest wait that backing off leads to: an hour.
+const MAX_BACKOFF_NS: f64 = 3.6e12;
 pub(crate) const TIMER: Token = Token(usize::MAX);
 
 /// What the threads of a run share.
@@ -90,6 +97,10 @@ pub(crate) struct WorkerResult {
     pub(crate) cpu_ns: u64,
     pub(crate) max_send_lag_ns: u64,
     pub(crate) max_backlog: u64,
+    pub(crate) connection_errors: u64,
+    pub(crate) reconnections: u64,
+    /// Results of each connection with its index, where the plan wants them.
+    pub(crate) clients: Vec<(u64, Vec<CommandResult>)>,
 }
 
 /// One connection of a thread.
@@ -99,10 +110,30 @@ struct Slot {
     session: Session,
     target: usize,
     index: u64,
-    connecting: bool,
+    /// Its recorder among those of the worker.
+    recorder: usize,
+    state: State,
+    /// When something is to be done about it without an event; `u64::MAX` for never.
+    wake_ns: u64,
+    /// Tries since the last connection that answered anything, and the wait before the next.
+    tries: u32,
+    wait_ns: u64,
     finished: bool,
     /// What the socket would not take yet.
     unsent: Vec<u8>,
+}
+
+/// Where a connection is in its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// It sends and receives.
+    Open,
+    /// It is being made; at the wake it has taken too long.
+    Connecting,
+    /// It was lost; at the wake it is made anew.
+    Lost,
+    /// It was made, and begins to send at the wake.
+    Dormant,
 }
 
 /// What watchers have been shown.
@@ -113,6 +144,7 @@ struct Shown {
     latency_ns: u128,
     bytes_in: u64,
     bytes_out: u64,
+    connection_errors: u64,
 }
 
 /// One thread of the generator.
@@ -121,7 +153,8 @@ pub(crate) struct Worker<'run> {
     poll: Poll,
     timer: Option<Timer>,
     slots: Vec<Slot>,
-    recorder: Recorder,
+    /// One for all connections, or one for each where the plan wants their results apart.
+    recorders: Vec<Recorder>,
     start_ns: u64,
     schedule: Option<Schedule>,
     input: Vec<u8>,
@@ -137,6 +170,10 @@ pub(crate) struct Worker<'run> {
     shown: Shown,
     show_at_ns: u64,
     silence_check_ns: u64,
+    /// The earliest wake of all connections.
+    wake_ns: u64,
+    lost: u64,
+    reconnections: u64,
 }
 
 impl<'run> Worker<'run> {
@@ -148,16 +185,26 @@ impl<'run> Worker<'run> {
     ) -> io::Result<Self> {
         let poll = Poll::new()?;
         let mut slots = Vec::with_capacity(connections.len());
+        let mut recorders = Vec::new();
         for (index, connection, session) in connections {
             let Connection { mut stream, peer, .. } = connection;
             stream.register(poll.registry(), Token(slots.len()))?;
+            if recorders.is_empty() || shared.plan.detail.clients {
+                let recorder = Recorder::new(shared.mix.labels(), is_open_loop);
+                let is_single = shared.plan.detail.clients;
+                recorders.push(if is_single { recorder.keep_seconds() } else { recorder });
+            }
             slots.push(Slot {
                 stream,
                 peer,
                 session,
                 target: index as usize % shared.plan.targets.len(),
                 index: index.into(),
-                connecting: false,
+                recorder: recorders.len() - 1,
+                state: State::Open,
+                wake_ns: u64::MAX,
+                tries: 0,
+                wait_ns: 0,
                 finished: false,
                 unsent: Vec::new(),
             });
@@ -168,7 +215,7 @@ impl<'run> Worker<'run> {
             poll,
             timer,
             slots,
-            recorder: Recorder::new(shared.mix.labels(), is_open_loop),
+            recorders,
             start_ns: 0,
             schedule: None,
             input: vec![0; READ_BYTES],
@@ -183,6 +230,9 @@ impl<'run> Worker<'run> {
             shown: Shown::default(),
             show_at_ns: 0,
             silence_check_ns: 0,
+            wake_ns: u64::MAX,
+            lost: 0,
+            reconnections: 0,
         })
     }
 
@@ -197,29 +247,48 @@ impl<'run> Worker<'run> {
         let gate = self.shared.gate(self.schedule);
         let cpu_ns = if self.measuring { thread_cpu_ns() - self.cpu_start_ns } else { 0 };
         self.show(end_ns);
-        self.recorder.finish_seconds(end_ns.min(gate.deadline_ns - 1), self.shared.series);
+        let series = self.shared.series;
+        for recorder in &mut self.recorders {
+            recorder.finish_seconds(end_ns.min(gate.deadline_ns - 1), series);
+        }
         let lags = self.slots.iter().map(|slot| slot.session.lag());
         let (max_send_lag_ns, max_backlog) =
             lags.fold((0, 0), |most, lag| (most.0.max(lag.0), most.1.max(lag.1)));
+        let unanswered: u64 =
+            self.slots.iter().map(|slot| slot.session.unanswered(end_ns, &gate)).sum();
+        let last_replies = self.recorders.iter().map(Recorder::last_reply_ns);
+        let last_reply_ns = last_replies.max().unwrap_or(0);
+        let connection_errors = self.recorders.iter().map(Recorder::connection_errors).sum();
+        let results: Vec<_> =
+            self.recorders.into_iter().map(|recorder| recorder.finish(series)).collect();
+        let mut commands = Vec::new();
+        results.iter().for_each(|result| merge_commands(&mut commands, result));
+        let indices = self.slots.iter().map(|slot| slot.index);
+        let wants_clients = self.shared.plan.detail.clients;
         WorkerResult {
             bytes_in: self.bytes_in,
             bytes_out: self.bytes_out,
-            unanswered: self.slots.iter().map(|slot| slot.session.unanswered(end_ns, &gate)).sum(),
-            last_reply_ns: self.recorder.last_reply_ns(),
+            unanswered: unanswered + self.lost,
+            last_reply_ns,
             end_ns,
             cpu_ns,
             max_send_lag_ns,
             max_backlog,
-            commands: self.recorder.finish(self.shared.series),
+            connection_errors,
+            reconnections: self.reconnections,
+            clients: if wants_clients { indices.zip(results).collect() } else { Vec::new() },
+            commands,
         }
     }
 
     fn drive(&mut self) -> Result<(), RunError> {
         let mut events = Events::with_capacity(EVENTS);
         let mut gate = self.begin_turn(self.shared.now_ns());
+        self.put_to_sleep();
         if gate.schedule.is_none() {
             for slot in 0..self.slots.len() {
-                self.send(slot, self.shared.now_ns(), &gate)?;
+                let sent = self.send(slot, self.shared.now_ns(), &gate);
+                self.or_lost(slot, sent, &gate)?;
             }
         }
         loop {
@@ -231,8 +300,12 @@ impl<'run> Worker<'run> {
             gate = self.begin_turn(self.shared.now_ns());
             for event in &events {
                 if event.token() != TIMER {
-                    self.ready(event, &gate)?;
+                    let handled = self.ready(event, &gate);
+                    self.or_lost(event.token().0, handled, &gate)?;
                 }
+            }
+            if self.shared.now_ns() >= self.wake_ns {
+                self.wake(&gate)?;
             }
             self.send_due(&gate)?;
             if self.is_over(self.shared.now_ns(), &gate)? {
@@ -257,14 +330,18 @@ impl<'run> Worker<'run> {
         if !self.measuring && now_ns >= gate.measure_start_ns {
             self.measuring = true;
             self.cpu_start_ns = thread_cpu_ns();
-            self.recorder.start_at(gate.measure_start_ns);
+            for recorder in &mut self.recorders {
+                recorder.start_at(gate.measure_start_ns);
+            }
             let since = shared.origin + Duration::from_nanos(gate.measure_start_ns);
             shared.control.enter(Phase::Measuring, Some(since));
         }
         // What is drained after the deadline belongs to the last second.
         let second_ns = now_ns.min(gate.deadline_ns - 1);
-        if self.recorder.second_is_over(second_ns) {
-            self.recorder.finish_seconds(second_ns, shared.series);
+        if self.recorders[0].second_is_over(second_ns) {
+            for recorder in &mut self.recorders {
+                recorder.finish_seconds(second_ns, shared.series);
+            }
             if let Some((point, latencies)) = shared.series.last_second() {
                 shared.control.show_second(point, latencies);
             }
@@ -281,23 +358,25 @@ impl<'run> Worker<'run> {
     }
 
     fn show(&mut self, now_ns: u64) {
-        let (requests, errors, latency_ns) = self.recorder.totals();
-        let shown = &mut self.shown;
+        let mut now =
+            Shown { bytes_in: self.bytes_in, bytes_out: self.bytes_out, ..Shown::default() };
+        for recorder in &self.recorders {
+            let (requests, errors, latency_ns) = recorder.totals();
+            now.requests += requests;
+            now.errors += errors;
+            now.latency_ns += latency_ns;
+            now.connection_errors += recorder.connection_errors();
+        }
+        let shown = &self.shown;
         self.shared.control.add(Progress {
-            requests: requests - shown.requests,
-            errors: errors - shown.errors,
-            latency_ns: (latency_ns - shown.latency_ns) as u64,
-            bytes_in: self.bytes_in - shown.bytes_in,
-            bytes_out: self.bytes_out - shown.bytes_out,
-            connection_errors: 0,
+            requests: now.requests - shown.requests,
+            errors: now.errors - shown.errors,
+            latency_ns: (now.latency_ns - shown.latency_ns) as u64,
+            bytes_in: now.bytes_in - shown.bytes_in,
+            bytes_out: now.bytes_out - shown.bytes_out,
+            connection_errors: now.connection_errors - shown.connection_errors,
         });
-        *shown = Shown {
-            requests,
-            errors,
-            latency_ns,
-            bytes_in: self.bytes_in,
-            bytes_out: self.bytes_out,
-        };
+        self.shown = now;
         self.show_at_ns = now_ns + SHOW_NS;
     }
 
@@ -308,6 +387,7 @@ impl<'run> Worker<'run> {
         } else {
             gate.deadline_ns.saturating_add(DRAIN_NS)
         };
+        let end_ns = end_ns.min(self.wake_ns);
         let nap = NAP.min(Duration::from_nanos(end_ns.saturating_sub(now_ns).max(1)));
         match (&self.timer, self.next_due_ns(gate)) {
             (Some(timer), Some(due_ns)) if due_ns < gate.deadline_ns => {
@@ -330,7 +410,8 @@ impl<'run> Worker<'run> {
                 Some(due_ns) if due_ns <= now_ns && due_ns < gate.deadline_ns => {}
                 _ => break,
             }
-            self.send(self.next_slot, now_ns, gate)?;
+            let sent = self.send(self.next_slot, now_ns, gate);
+            self.or_lost(self.next_slot, sent, gate)?;
             self.next_slot += 1;
             if self.next_slot == self.slots.len() {
                 self.next_slot = 0;
@@ -343,11 +424,12 @@ impl<'run> Worker<'run> {
     fn ready(&mut self, event: &Event, gate: &Gate<'_>) -> Result<(), RunError> {
         let at = event.token().0;
         let slot = &mut self.slots[at];
-        if slot.connecting {
-            if event.is_writable() || event.is_error() {
-                self.connected(at, gate)?;
+        match slot.state {
+            State::Open | State::Dormant => {}
+            State::Connecting if event.is_writable() || event.is_error() => {
+                return self.connected(at, gate);
             }
-            return Ok(());
+            State::Connecting | State::Lost => return Ok(()),
         }
         if event.is_writable()
             && slot.stream.owes()
@@ -382,14 +464,16 @@ impl<'run> Worker<'run> {
             if self.measuring {
                 self.bytes_in += count as u64;
             }
-            let received = slot.session.receive(now_ns, &self.input[..count], &mut self.recorder);
+            let recorder = &mut self.recorders[slot.recorder];
+            let received = slot.session.receive(now_ns, &self.input[..count], recorder);
             received.map_err(|error| self.session_error(at, error))?;
-            let slot = &self.slots[at];
-            if !self.shared.plan.keep_alive
+            let slot = &mut self.slots[at];
+            slot.tries = 0;
+            if (!self.shared.plan.keep_alive || slot.session.is_spent())
                 && slot.session.in_flight() == 0
                 && !slot.session.is_finished()
             {
-                return self.reconnect(at);
+                return self.reconnect(at, now_ns);
             }
             self.send(at, now_ns, gate)?;
             // A short read has emptied the socket; the next bytes make a new event.
@@ -401,7 +485,7 @@ impl<'run> Worker<'run> {
 
     fn send(&mut self, at: usize, now_ns: u64, gate: &Gate<'_>) -> Result<(), RunError> {
         let slot = &mut self.slots[at];
-        if slot.connecting || slot.finished {
+        if slot.state != State::Open || slot.finished {
             return Ok(());
         }
         let mut output = std::mem::take(&mut self.output);
@@ -444,13 +528,18 @@ impl<'run> Worker<'run> {
         Ok(())
     }
 
-    fn reconnect(&mut self, at: usize) -> Result<(), RunError> {
-        let target = &self.shared.plan.targets[self.slots[at].target];
+    /// Begins to make the connection anew.
+    fn reconnect(&mut self, at: usize, now_ns: u64) -> Result<(), RunError> {
+        let plan = self.shared.plan;
+        let target = &plan.targets[self.slots[at].target];
         let slot = &mut self.slots[at];
         let refused = |source| RunError::Connect { address: target.address.to_string(), source };
         slot.stream = slot.peer.start().map_err(refused)?;
         slot.stream.register(self.poll.registry(), Token(at))?;
-        slot.connecting = true;
+        slot.state = State::Connecting;
+        let timeout_ms = plan.lifetime.connect_timeout_ms.unwrap_or(CONNECT_TIMEOUT_MS);
+        slot.wake_ns = now_ns.saturating_add(timeout_ms.saturating_mul(1_000_000));
+        self.wake_ns = self.wake_ns.min(slot.wake_ns);
         slot.unsent.clear();
         slot.session.reconnect(self.shared.prefixes[slot.target].commands.len());
         Ok(())
@@ -461,12 +550,101 @@ impl<'run> Worker<'run> {
         if let Err(source) = slot.stream.connected() {
             return Err(RunError::Connect { address: self.address(at), source });
         }
-        slot.connecting = false;
+        slot.state = State::Open;
+        slot.wake_ns = u64::MAX;
+        self.reconnections += u64::from(self.measuring);
         let prefix = &self.shared.prefixes[slot.target].encoded;
         if !prefix.is_empty() {
             self.write(at, prefix)?;
         }
         self.send(at, self.shared.now_ns(), gate)
+    }
+
+    /// Passes a result on, unless it is the loss of a connection in a plan that goes on after that.
+    fn or_lost(
+        &mut self,
+        at: usize,
+        result: Result<(), RunError>,
+        gate: &Gate<'_>,
+    ) -> Result<(), RunError> {
+        let Err(error) = result else { return Ok(()) };
+        let OnLoss::Reconnect { attempts, wait_ms, backoff_factor } =
+            self.shared.plan.lifetime.on_loss
+        else {
+            return Err(error);
+        };
+        if !error.is_loss() {
+            return Err(error);
+        }
+        let now_ns = self.shared.now_ns();
+        let slot = &mut self.slots[at];
+        if self.measuring && now_ns < gate.deadline_ns {
+            self.recorders[slot.recorder].connection_error();
+        }
+        self.lost += slot.session.lose(&mut self.recorders[slot.recorder]);
+        if slot.session.is_finished() {
+            self.finished += usize::from(!slot.finished);
+            slot.finished = true;
+            slot.state = State::Lost;
+            slot.wake_ns = u64::MAX;
+            return Ok(());
+        }
+        if attempts > 0 && slot.tries >= attempts {
+            return Err(error);
+        }
+        slot.wait_ns = if slot.tries == 0 {
+            wait_ms.saturating_mul(1_000_000)
+        } else {
+            (slot.wait_ns as f64 * backoff_factor.max(1.0)).min(MAX_BACKOFF_NS) as u64
+        };
+        slot.tries += 1;
+        slot.state = State::Lost;
+        // A loss is never dealt with in the turn of the loop that it came up in: the peer may refuse for a while.
+        slot.wake_ns = now_ns + slot.wait_ns.max(LEAST_WAIT_NS);
+        self.wake_ns = self.wake_ns.min(slot.wake_ns);
+        Ok(())
+    }
+
+    /// Puts the connections of later steps of a staircase to sleep.
+    fn put_to_sleep(&mut self) {
+        let Some(staircase) = self.shared.plan.lifetime.staircase else { return };
+        for slot in &mut self.slots {
+            let begins_ms = staircase.begins_ms(slot.index);
+            if begins_ms > 0 {
+                slot.session.sleep();
+                slot.state = State::Dormant;
+                slot.wake_ns = self.start_ns.saturating_add(begins_ms.saturating_mul(1_000_000));
+                self.wake_ns = self.wake_ns.min(slot.wake_ns);
+            }
+        }
+    }
+
+    /// Does what is due for connections without an event.
+    fn wake(&mut self, gate: &Gate<'_>) -> Result<(), RunError> {
+        self.wake_ns = u64::MAX;
+        for at in 0..self.slots.len() {
+            let now_ns = self.shared.now_ns();
+            let slot = &mut self.slots[at];
+            if slot.wake_ns <= now_ns {
+                slot.wake_ns = u64::MAX;
+                let result = match slot.state {
+                    State::Open => Ok(()),
+                    State::Lost => self.reconnect(at, now_ns),
+                    State::Connecting => Err(RunError::Connect {
+                        address: self.address(at),
+                        source: io::ErrorKind::TimedOut.into(),
+                    }),
+                    State::Dormant => {
+                        slot.state = State::Open;
+                        slot.session.wake(now_ns, gate);
+                        self.send(at, now_ns, gate)
+                    }
+                };
+                self.or_lost(at, result, gate)?;
+            }
+            self.wake_ns = self.wake_ns.min(self.slots[at].wake_ns);
+        }
+        Ok(())
     }
 
     fn is_over(&mut self, now_ns: u64, gate: &Gate<'_>) -> Result<bool, RunError> {
@@ -487,20 +665,24 @@ impl<'run> Worker<'run> {
             && now_ns >= self.silence_check_ns
         {
             self.silence_check_ns = now_ns + NAP.as_nanos() as u64;
-            self.check_silence(now_ns, limit_ms)?;
+            self.check_silence(now_ns, limit_ms, gate)?;
         }
         Ok(false)
     }
 
-    fn check_silence(&self, now_ns: u64, limit_ms: u64) -> Result<(), RunError> {
-        for (at, slot) in self.slots.iter().enumerate() {
-            let waited_ns =
-                slot.session.oldest_sent_ns().map_or(0, |sent_ns| now_ns.saturating_sub(sent_ns));
-            if waited_ns / 1_000_000 >= limit_ms {
-                return Err(RunError::Silent {
-                    address: self.address(at),
-                    waited_ms: waited_ns / 1_000_000,
-                });
+    fn check_silence(
+        &mut self,
+        now_ns: u64,
+        limit_ms: u64,
+        gate: &Gate<'_>,
+    ) -> Result<(), RunError> {
+        for at in 0..self.slots.len() {
+            let oldest_ns = self.slots[at].session.oldest_sent_ns();
+            let waited_ms =
+                oldest_ns.map_or(0, |sent_ns| now_ns.saturating_sub(sent_ns)) / 1_000_000;
+            if waited_ms >= limit_ms {
+                let silent = RunError::Silent { address: self.address(at), waited_ms };
+                self.or_lost(at, Err(silent), gate)?;
             }
         }
         Ok(())
@@ -529,6 +711,16 @@ impl<'run> Worker<'run> {
 
     fn address(&self, at: usize) -> String {
         self.target(at).address.to_string()
+    }
+}
+
+/// Adds results by command to others, or begins with them.
+pub(crate) fn merge_commands(merged: &mut Vec<CommandResult>, more: &[CommandResult]) {
+    for (nth, command) in more.iter().enumerate() {
+        match merged.get_mut(nth) {
+            Some(known) => known.merge(command),
+            None => merged.push(command.clone()),
+        }
     }
 }
 

@@ -265,7 +265,7 @@ pub struct CommandPoint {
     pub bytes_in: u64,
     /// Bytes of requests.
     pub bytes_out: u64,
-    /// Response times; their count is that of the replies that were no errors.
+    /// Response times; their count is that of the replies that were no errors. Those of a single connection are coarse.
     pub latencies: Histogram,
 }
 

@@ -37,6 +37,8 @@ pub enum Answer {
     After(Duration, Vec<u8>),
     /// Sends nothing.
     Silence,
+    /// Sends these bytes, then closes this connection.
+    Close(Vec<u8>),
     /// Sends these bytes, then closes all connections and accepts no more: the server dies.
     Die(Vec<u8>),
 }
@@ -163,6 +165,7 @@ fn serve(mut stream: TcpStream, connection: u64, started: Instant, state: &State
         input.extend_from_slice(&chunk[..count]);
         let mut output = Vec::new();
         let mut used = 0;
+        let mut closes = false;
         while let Some(length) = command_length(&input[used..]) {
             let bytes = &input[used..used + length];
             used += length;
@@ -180,6 +183,11 @@ fn serve(mut stream: TcpStream, connection: u64, started: Instant, state: &State
                     wait_until(read_at + delay);
                     output.extend_from_slice(&reply);
                 }
+                Answer::Close(last) => {
+                    output.extend_from_slice(&last);
+                    closes = true;
+                    break;
+                }
                 Answer::Die(last) => {
                     state.stop.store(true, Ordering::SeqCst);
                     output.extend_from_slice(&last);
@@ -190,6 +198,9 @@ fn serve(mut stream: TcpStream, connection: u64, started: Instant, state: &State
         input.drain(..used);
         if stream.write_all(&output).is_err() {
             return;
+        }
+        if closes {
+            break;
         }
     }
     let _ = stream.shutdown(Shutdown::Both);

@@ -45,7 +45,7 @@ pub(crate) fn run(
     // All nodes are reached with the credentials of the first target.
     let prefix = Prefix::new(&plan.targets[0], &own);
     let threads = plan.busy_threads();
-    let series = Series::new(threads);
+    let series = Series::of_plan(threads, plan);
     let prefixes = [prefix.clone()];
     let shared = Shared {
         plan,

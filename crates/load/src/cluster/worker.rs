@@ -216,6 +216,10 @@ impl<'run> ClusterWorker<'run> {
                 cpu_ns,
                 max_send_lag_ns,
                 max_backlog,
+                // Those of a cluster are in its outage.
+                connection_errors: 0,
+                reconnections: 0,
+                clients: Vec::new(),
                 commands: self.recorder.finish(self.shared.series),
             },
             retried: self.retried,

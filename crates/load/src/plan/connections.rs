@@ -45,7 +45,7 @@ pub enum OnLoss {
     },
 }
 
-/// Connections that become active step by step.
+/// Connections that become active step by step: all are made before the run, and connection `i` sends from its step on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Staircase {
     /// Connections active at the start, over all threads; at least 1.
@@ -93,6 +93,20 @@ impl Connections {
     }
 }
 
+impl Staircase {
+    /// When connection `index` begins to send, since the start of the run.
+    pub fn begins_ms(&self, index: u64) -> u64 {
+        let above = (index + 1).saturating_sub(self.start.into());
+        above.div_ceil(u64::from(self.step).max(1)).saturating_mul(self.step_ms)
+    }
+
+    /// How many of so many connections are active at a time since the start of the run.
+    pub fn active(&self, connections: u32, at_ms: u64) -> u32 {
+        let steps = u32::try_from(at_ms / self.step_ms.max(1)).unwrap_or(u32::MAX);
+        self.start.saturating_add(steps.saturating_mul(self.step)).min(connections)
+    }
+}
+
 impl Retry {
     pub(super) fn check(&self) -> Result<(), PlanError> {
         within("wait before a retry", self.wait_ms, 0, MAX_WAIT_MS)?;
@@ -105,5 +119,19 @@ fn factor(factor: f64) -> Result<(), PlanError> {
         Ok(())
     } else {
         Err(PlanError::OutOfRange { field: "backoff factor", least: 0, most: 1_000 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stairs_rise_by_their_step_at_the_end_of_each() {
+        let stairs = Staircase { start: 2, step: 3, step_ms: 1_000 };
+        let begins: Vec<u64> = (0..9).map(|index| stairs.begins_ms(index)).collect();
+        assert_eq!(begins, [0, 0, 1_000, 1_000, 1_000, 2_000, 2_000, 2_000, 3_000]);
+        let active = [0, 999, 1_000, 2_000, 9_000].map(|at_ms| stairs.active(7, at_ms));
+        assert_eq!(active, [2, 2, 5, 7, 7]);
     }
 }
