@@ -50,8 +50,15 @@ impl<S: Read + Write> Encrypted<S> {
     pub(crate) fn handshake(&mut self) -> io::Result<()> {
         while self.session.is_handshaking() {
             self.flush()?;
-            if self.session.is_handshaking() && self.receive()?.count == 0 {
-                return Err(self.closed().unwrap_or(HandshakeError::Closed).into_io());
+            if !self.session.is_handshaking() {
+                break;
+            }
+            match self.receive() {
+                Ok(Received { count: 0, .. }) => {
+                    return Err(self.closed().unwrap_or(HandshakeError::Closed).into_io());
+                }
+                Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
+                _ => {}
             }
         }
         self.flush()
