@@ -297,6 +297,20 @@ fn keys_that_vanish_and_types_of_modules() {
 }
 
 #[test]
+fn a_refused_ping_is_measured_and_told_once() {
+    let server =
+        FakeServer::start(|_| Answer::Reply(b"-NOAUTH Authentication required.\r\n".to_vec()));
+    let output = ours(server.port(), "--latency -i 0.2").output().unwrap();
+    assert_eq!(masked(&text(&output.stdout)), "N N N N");
+    let warning = "Warning: PING is answered with: NOAUTH Authentication required.\n";
+    assert_eq!(text(&output.stderr), warning);
+    let output = ours(server.port(), "--bigkeys").output().unwrap();
+    let sentence = "Couldn't determine DBSIZE: NOAUTH Authentication required.\n";
+    assert_eq!((text(&output.stdout), text(&output.stderr)), (String::new(), sentence.into()));
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
 fn servers_that_are_away() {
     let server = FakeServer::start(|_| Answer::Die(Vec::new()));
     let port = server.port();

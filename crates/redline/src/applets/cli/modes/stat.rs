@@ -48,7 +48,7 @@ impl<'a> Info<'a> {
             .filter_map(|(_, value)| {
                 value.strip_prefix("keys=")?.split(',').next()?.parse::<u64>().ok()
             })
-            .sum()
+            .fold(0, u64::saturating_add)
     }
 
     fn fields(&self) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
@@ -121,6 +121,8 @@ pub fn run(
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::{any, prop_assert, proptest};
+
     use super::{HEAD, Info, row};
 
     const TEXT: &str = "# Server\r\nos:x\r\n# Clients\r\nconnected_clients:1\r\nblocked_clients:0\r\n\
@@ -161,5 +163,19 @@ mod tests {
             row(Info::new(""), None),
             "0          -        -       -       - (+0)              -           \n"
         );
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_makes_one_row(text in "((db[0-9]{1,3}:keys=|loading:|used_memory:|x:)[0-9a-z,]{0,22}[\r\n:]{0,3}){0,8}", before in any::<u64>()) {
+            let row = row(Info::new(&text), Some(before));
+            prop_assert!(row.ends_with('\n') && row.lines().count() == 1, "{:?}", row);
+        }
+
+        #[test]
+        fn keys_add_up(first in any::<u64>(), second in any::<u64>()) {
+            let text = format!("db0:keys={first},expires=0\r\ndb1:keys={second}\r\n");
+            prop_assert!(Info::new(&text).keys() == first.saturating_add(second));
+        }
     }
 }
