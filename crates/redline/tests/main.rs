@@ -3,6 +3,7 @@
 mod bad_input;
 mod bench;
 mod cli_modes;
+mod cluster;
 mod config;
 mod drop_in;
 mod family;

@@ -13,16 +13,16 @@ use testkit::peer::Peer;
 use testkit::reply::Value;
 
 /// The status with which recordings say that the program was stopped from outside.
-const STOPPED: i32 = 124;
+pub(crate) const STOPPED: i32 = 124;
 /// How long a program that never ends is watched.
 const WATCHED: Duration = Duration::from_millis(700);
 
 /// What a program printed and returned.
 #[derive(Debug, PartialEq)]
-struct Outcome {
-    stdout: String,
-    stderr: String,
-    status: i32,
+pub(crate) struct Outcome {
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    pub(crate) status: i32,
 }
 
 #[test]
@@ -50,7 +50,10 @@ fn option_errors_are_the_original_s() {
     for (arguments, sentence) in [
         (&["-p", "70000"][..], "Invalid server port.\n"),
         (&["-u", "http://x"], "Invalid URI scheme\n"),
-        (&["--cluster"], "redline redis-benchmark: --cluster is not available yet\n"),
+        (
+            &["--cluster", "-p", "1"],
+            "Could not connect to Redis at 127.0.0.1:1: Connection refused\n",
+        ),
     ] {
         let arguments: Vec<String> = arguments.iter().map(|word| word.to_string()).collect();
         let outcome = run(&arguments, None);
@@ -171,7 +174,7 @@ fn recorded(name: &str, kind: &str) -> String {
     fs::read_to_string(folder().join(format!("{name}.{kind}"))).unwrap()
 }
 
-fn words(line: &str) -> Vec<String> {
+pub(crate) fn words(line: &str) -> Vec<String> {
     line.split_whitespace().map(String::from).collect()
 }
 
@@ -183,7 +186,7 @@ fn command(arguments: &[String]) -> Command {
 }
 
 /// Runs to the end.
-fn run(arguments: &[String], input: Option<&str>) -> Outcome {
+pub(crate) fn run(arguments: &[String], input: Option<&str>) -> Outcome {
     let mut child = command(arguments).spawn().unwrap();
     if let Some(input) = input {
         std::io::Write::write_all(child.stdin.as_mut().unwrap(), input.as_bytes()).unwrap();
@@ -197,7 +200,7 @@ fn run(arguments: &[String], input: Option<&str>) -> Outcome {
 }
 
 /// Runs a program that never ends for a while.
-fn watch(arguments: &[String]) -> Outcome {
+pub(crate) fn watch(arguments: &[String]) -> Outcome {
     let mut child = command(arguments).spawn().unwrap();
     thread::sleep(WATCHED);
     child.kill().unwrap();
@@ -210,7 +213,7 @@ fn watch(arguments: &[String]) -> Outcome {
 
 /// The outcome without what varies from run to run: live lines, figures with a point, counts in distributions, and how
 /// many lines a distribution has.
-fn shape(outcome: Outcome) -> Outcome {
+pub(crate) fn shape(outcome: Outcome) -> Outcome {
     let mut lines: Vec<String> = Vec::new();
     for line in outcome.stdout.lines() {
         let (live, last) = line.rsplit_once('\r').unwrap_or(("", line));

@@ -165,7 +165,7 @@ impl Known {
     /// Finds the places of a topology's nodes; those that were known before are kept.
     fn of(topology: Topology, seed: &Target, before: Option<&Known>) -> Self {
         let place = |node: &Node| {
-            let target = Place::target(seed, &node.host, node.port);
+            let target = node.target(seed);
             let known = before.and_then(|before| {
                 before.places.iter().find(|place| place.target == target && place.way.is_some())
             });

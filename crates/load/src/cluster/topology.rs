@@ -141,6 +141,14 @@ impl Topology {
     }
 }
 
+impl Node {
+    /// The node as a target, which has all but the address from the node that was asked.
+    pub fn target(&self, asked: &Target) -> Target {
+        let address = Address::Tcp { host: self.host.clone(), port: self.port };
+        Target { address, ..asked.clone() }
+    }
+}
+
 /// Reads `CLUSTER SLOTS`: runs of slots, each with its primary and replicas. `asked` stands for a host that is not told.
 fn slots(reply: &Value, asked: &str) -> Option<Vec<Shard>> {
     let mut shards: Vec<Shard> = Vec::new();

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Parser, ValueEnum};
-use load::plan::{MAX_CONNECTIONS, MAX_PIPELINE, MAX_RATE_RPS, MAX_THREADS, Target};
+use load::plan::{
+    Cluster, MAX_CONNECTIONS, MAX_PIPELINE, MAX_RATE_RPS, MAX_THREADS, ReplicaReads, Target,
+};
 
 use super::encryption::TlsArguments;
 use super::target;
@@ -109,6 +111,13 @@ pub struct Arguments {
     /// Password; else that in REDLINE_PASSWORD or REDISCLI_AUTH
     #[arg(long, value_name = "TEXT")]
     pub password: Option<String>,
+    /// The targets are nodes of one cluster: load all of it
+    #[arg(long)]
+    pub cluster: bool,
+    /// Which nodes of a cluster answer reads: primaries (no), replicas (yes) or all
+    #[arg(long, value_enum, default_value_t = ReplicaReadsChoice::No, hide_possible_values = true,
+          alias = "rfr", value_name = "no|yes|all", requires = "cluster")]
+    pub replica_reads: ReplicaReadsChoice,
     /// How connections are encrypted.
     #[command(flatten)]
     pub tls: TlsArguments,
@@ -149,7 +158,28 @@ pub enum Format {
     Json,
 }
 
+/// Which nodes of a cluster answer reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ReplicaReadsChoice {
+    /// Primaries.
+    No,
+    /// Replicas.
+    Yes,
+    /// All.
+    All,
+}
+
 impl Arguments {
+    /// How the cluster is loaded, if one is.
+    pub fn cluster_plan(&self) -> Option<Cluster> {
+        let replica_reads = match self.replica_reads {
+            ReplicaReadsChoice::No => ReplicaReads::No,
+            ReplicaReadsChoice::Yes => ReplicaReads::Yes,
+            ReplicaReadsChoice::All => ReplicaReads::All,
+        };
+        self.cluster.then(|| Cluster { replica_reads, ..Cluster::default() })
+    }
+
     /// The targets with the credentials and the database that the other options give.
     ///
     /// # Errors
@@ -162,6 +192,7 @@ impl Arguments {
                 (self.password.is_some(), "--password"),
                 (self.flush, "--flush"),
                 (self.keep, "--keep"),
+                (self.cluster, "--cluster"),
                 (self.tls.is_asked(), "TLS"),
             ] {
                 if is_given {

@@ -3,6 +3,7 @@
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use load::cluster::Topology;
 use load::connect;
 use load::plan::{Plan, Target};
 use load::{Control, RunError, RunFailure};
@@ -20,6 +21,14 @@ use crate::VERSION;
 
 /// How often signals are looked for and the live line is drawn.
 const BEAT: Duration = Duration::from_millis(50);
+
+/// How long a node may take to tell about its cluster.
+const ASK_PATIENCE: Duration = Duration::from_secs(10);
+/// The line of INFO that says that a server is a node of a cluster.
+const CLUSTER_MODE: &str = "redis_mode:cluster";
+/// What a report says then, if only that node was loaded.
+const CLUSTER_NOTE: &str =
+    "The server is a node of a cluster and was measured alone; --cluster loads all of it.";
 
 /// What every report of a run without a target says.
 const EMBEDDED_NOTE: &str =
@@ -113,6 +122,7 @@ impl Campaign<'_> {
             return Ok(());
         }
         let mut names = Vec::new();
+        let mut is_node = false;
         for target in self.targets {
             let reply = connect::ask(target, &["INFO", "server"])?;
             let reply = String::from_utf8_lossy(&reply);
@@ -125,6 +135,10 @@ impl Campaign<'_> {
                 });
             }
             names.push(name_and_version(&reply));
+            is_node |= reply.lines().any(|line| line.trim_end() == CLUSTER_MODE);
+        }
+        if is_node && !self.arguments.cluster {
+            result.notes.push(CLUSTER_NOTE.into());
         }
         let same = names.windows(2).all(|pair| pair[0] == pair[1]);
         if let Some((name, version)) = names.into_iter().next().filter(|_| same) {
@@ -133,11 +147,21 @@ impl Campaign<'_> {
         Ok(())
     }
 
+    /// All servers that keep keys: the targets, or the primaries of the cluster that they belong to.
+    fn keepers(&self) -> Result<Vec<Target>, RunError> {
+        let Some(seed) = self.targets.first().filter(|_| self.arguments.cluster) else {
+            return Ok(self.targets.to_vec());
+        };
+        let topology = Topology::ask(seed, ASK_PATIENCE)?;
+        let primaries = topology.primaries().map(|primary| topology.nodes()[primary].target(seed));
+        Ok(primaries.collect())
+    }
+
     /// Empties the database if that is asked for, and makes the keys.
     fn prepare(&mut self, steps: &Steps, control: &Control) -> Result<(), RunError> {
         if self.arguments.flush {
-            for target in self.targets {
-                let reply = connect::ask(target, &["FLUSHDB"])?;
+            for target in self.keepers()? {
+                let reply = connect::ask(&target, &["FLUSHDB"])?;
                 if let Some(message) = String::from_utf8_lossy(&reply).strip_prefix('-') {
                     return Err(RunError::Refused {
                         address: target.address.to_string(),

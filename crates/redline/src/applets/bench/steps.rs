@@ -86,9 +86,9 @@ pub fn plan(arguments: &Arguments, targets: Vec<Target>, threads: u32) -> Result
     }
     let mut steps =
         Steps { clear: Vec::new(), fill: Vec::new(), filled_keys: 0, measured: Vec::new() };
-    for target in &base.targets {
+    for targets in keepers(&base) {
         for space in &spaces {
-            let base = Plan { targets: vec![target.clone()], ..base.clone() };
+            let base = Plan { targets: targets.to_vec(), ..base.clone() };
             steps.clear.push(preparing(&base, space, sizes, space.delete_command(sizes)));
             if let Some(text) = space.fill_command(sizes) {
                 steps.fill.push(preparing(&base, space, sizes, text));
@@ -101,6 +101,12 @@ pub fn plan(arguments: &Arguments, targets: Vec<Target>, threads: u32) -> Result
         Mix::compile(plan).map_err(|error| error.to_string())?;
     }
     Ok(steps)
+}
+
+/// Those that keep keys of their own: each target, or the cluster that all of them belong to.
+fn keepers(base: &Plan) -> impl Iterator<Item = &[Target]> {
+    let at_once = if base.cluster.is_some() { base.targets.len() } else { 1 };
+    base.targets.chunks(at_once)
 }
 
 fn base(arguments: &Arguments, mut targets: Vec<Target>, threads: u32) -> Plan {
@@ -132,6 +138,7 @@ fn base(arguments: &Arguments, mut targets: Vec<Target>, threads: u32) -> Plan {
         },
         seed: arguments.seed,
         reply_timeout_ms: Some(milliseconds(arguments.timeout)),
+        cluster: arguments.cluster_plan(),
         ..Plan::default()
     }
 }
@@ -214,6 +221,8 @@ fn custom(arguments: &Arguments, base: Plan) -> Result<Plan, String> {
 mod tests {
     use clap::Parser;
 
+    use load::plan::ReplicaReads;
+
     use super::{Arguments, Cores, Pacing, Protocol, Steps, Target, plan};
 
     fn arguments(words: &str) -> Arguments {
@@ -255,6 +264,16 @@ mod tests {
         }
         let titles: Vec<&str> = steps.measured.iter().map(|plan| plan.title.as_str()).collect();
         assert_eq!(titles, ["SET", "GET", "LRANGE_100"]);
+    }
+
+    #[test]
+    fn a_cluster_is_filled_and_cleared_once() {
+        let steps = steps("bench --cluster --replica-reads all --tests get --keys 500").unwrap();
+        assert_eq!((steps.clear.len(), steps.fill.len(), steps.filled_keys), (1, 1, 500));
+        assert!(steps.fill[0].targets.len() == 2 && steps.fill[0].cluster.is_some());
+        let cluster = steps.measured[0].cluster.unwrap();
+        assert_eq!(cluster.replica_reads, ReplicaReads::All);
+        assert!(Arguments::try_parse_from(["bench", "--replica-reads", "all"]).is_err());
     }
 
     #[test]

@@ -7,6 +7,8 @@ use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
+use load::plan::ReplicaReads;
+
 use super::uri;
 use crate::flags::layout::REDIS;
 use crate::flags::manual::{self, Manual};
@@ -89,8 +91,10 @@ pub struct Options {
     pub data_set_rows_max: usize,
     /// How connections are encrypted.
     pub tls: TlsChoice,
-    /// The first option that asks for what does not exist yet.
-    pub unavailable: Option<String>,
+    /// The server is a node of a cluster, and all of it is loaded.
+    pub cluster: bool,
+    /// Which of its nodes answer reads.
+    pub replica_reads: ReplicaReads,
     /// Lines for standard error, in order.
     pub warnings: Vec<String>,
     /// The command to measure instead of the tests.
@@ -138,17 +142,12 @@ impl Default for Options {
             data_set: None,
             data_set_rows_max: 0,
             tls: TlsChoice::default(),
-            unavailable: None,
+            cluster: false,
+            replica_reads: ReplicaReads::No,
             warnings: Vec::new(),
             command: Vec::new(),
         }
     }
-}
-
-/// Remembers the first option that can't be served yet.
-fn not_yet(options: &mut Options, name: &str) -> Result<(), Stop> {
-    options.unavailable.get_or_insert(name.into());
-    Ok(())
 }
 
 /// All options, in the order of the help.
@@ -257,14 +256,26 @@ pub const FLAGS: &[Section<Options>] = &[Section {
         }),
         switch(
             &["--cluster"],
-            "Load all primaries of a cluster (not available yet)",
-            |options, _| not_yet(options, "--cluster"),
+            "Load all primaries of a cluster. Requests go where the slots of their keys are served; each {tag} stands \
+             for a hash tag of the connection's own node",
+            |options, _| {
+                options.cluster = true;
+                Ok(())
+            },
         ),
         option(
             &["--rfr"],
             "<mode>",
-            "Which nodes of a cluster answer reads: no, yes, all (not available yet)",
-            |options, _| not_yet(options, "--rfr"),
+            "Nodes of a cluster that answer reads: no for primaries (default), yes for replicas, all for every node",
+            |options, value| {
+                options.replica_reads = match value.to_ascii_lowercase().as_str() {
+                    "no" => ReplicaReads::No,
+                    "yes" => ReplicaReads::Yes,
+                    "all" => ReplicaReads::All,
+                    _ => return Err(Stop::Invalid("--rfr".into())),
+                };
+                Ok(())
+            },
         ),
         switch(
             &["--enable-tracking"],
@@ -516,9 +527,6 @@ mod tests {
     use super::*;
     use crate::flags::Value;
 
-    /// Ends the help of an option that is understood and can't be served yet.
-    const NOT_YET: &str = " (not available yet)";
-
     fn parsed(line: &str) -> Result<Options, Stop> {
         parse(line.split(' ').map(OsString::from).collect())
     }
@@ -609,12 +617,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_available_yet_is_taken_and_named() {
-        for flag in FLAGS[0].flags.iter().filter(|flag| flag.help.ends_with(NOT_YET)) {
-            let name = flag.names[0];
-            let line = if flag.value == Value::None { name.into() } else { format!("{name} yes") };
-            assert_eq!(parsed(&line).unwrap().unavailable.as_deref(), Some(name));
+    fn nodes_that_answer_reads_have_three_names() {
+        for (word, reads) in
+            [("no", ReplicaReads::No), ("YES", ReplicaReads::Yes), ("all", ReplicaReads::All)]
+        {
+            let options = parsed(&format!("--cluster --rfr {word}")).unwrap();
+            assert!(options.cluster && options.replica_reads == reads, "{word}");
         }
+        assert_eq!(parsed("--rfr maybe"), Err(Stop::Invalid("--rfr".into())));
     }
 
     #[test]

@@ -12,19 +12,19 @@ use super::server_config::{no_connection, no_encryption};
 /// How often the number of connections is shown.
 const INTERVAL: Duration = Duration::from_millis(250);
 
-/// Opens connections and shows how many live, for as long as any does. `show` prints.
+/// Opens connections, to each server in turn, and shows how many live, for as long as any does. `show` prints.
 ///
 /// # Errors
 /// The sentence to end with: a connection that can't be made, or that none is left; or what `show` failed with.
 pub fn hold(
-    target: &Target,
+    targets: &[Target],
     connections: usize,
     mut show: impl FnMut(&str) -> io::Result<()>,
 ) -> Result<(), IdleEnd> {
     show(&format!(
         "Creating {connections} idle connections and waiting forever (Ctrl+C when done)\n"
     ))?;
-    let mut open = connect(target, connections).map_err(|error| {
+    let mut open = connect(targets, connections).map_err(|(target, error)| {
         IdleEnd::Sentence(match error {
             RunError::Connect { source, .. } | RunError::Resolve { source, .. } => {
                 no_connection(&target.address, &source)
@@ -57,14 +57,21 @@ impl From<io::Error> for IdleEnd {
     }
 }
 
-fn connect(target: &Target, connections: usize) -> Result<Vec<Stream>, RunError> {
-    let dialer = Dialer::new(target)?;
-    let connect = |_| {
-        let stream = dialer.dial()?;
-        stream.set_nonblocking(true)?;
-        Ok(stream)
+/// Makes the connections, to each server in turn; an error comes with the server.
+fn connect(targets: &[Target], connections: usize) -> Result<Vec<Stream>, (&Target, RunError)> {
+    let mut dialers = Vec::new();
+    for target in targets {
+        dialers.push((target, Dialer::new(target).map_err(|error| (target, error))?));
+    }
+    let connect = |(target, dialer): &(_, Dialer)| {
+        let connect = || {
+            let stream = dialer.dial()?;
+            stream.set_nonblocking(true)?;
+            Ok(stream)
+        };
+        connect().map_err(|error| (*target, error))
     };
-    (0..connections).map(connect).collect()
+    dialers.iter().cycle().take(connections).map(connect).collect()
 }
 
 /// False when the server has closed the connection. What it sends unasked is of no interest.
@@ -91,7 +98,7 @@ mod tests {
             drop(accepted);
         });
         let mut shown = String::new();
-        let end = hold(&Target::tcp("127.0.0.1", port), 3, |text| {
+        let end = hold(&[Target::tcp("127.0.0.1", port)], 3, |text| {
             shown.push_str(text);
             Ok(())
         });

@@ -2,6 +2,7 @@
 //!
 //! The options become plans (`steps`), the engine runs them, and `output` prints what came of it; nothing is measured here.
 
+mod cluster;
 mod dataset;
 pub(super) mod flags;
 mod grid;
@@ -21,8 +22,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
 use load::connect::ask;
+use load::plan::Target;
 use load::{Control, RunError};
 use report::StepResult;
+use report::render::nodes;
 use resp::{Value, ValueDecoder};
 
 use super::Applet;
@@ -30,7 +33,8 @@ use crate::flags::Stop;
 use flags::Options;
 use idle::IdleEnd;
 use live::Live;
-use server_config::{ServerConfig, no_connection, no_encryption, system_text};
+use output::Settings;
+use server_config::{no_connection, no_encryption, system_text};
 use steps::{Step, Values};
 
 /// The row of redis-benchmark.
@@ -100,14 +104,7 @@ fn run(program: &str, arguments: Vec<OsString>) -> anyhow::Result<ExitCode> {
 /// Everything after the options have been understood.
 fn measure(program: &str, options: &Options) -> Result<(), End> {
     options.warnings.iter().for_each(|warning| eprintln!("{warning}"));
-    if let Some(name) = &options.unavailable {
-        return Err(End::Sentence(format!("{program}: {name} is not available yet")));
-    }
-    let target = steps::target(options);
-    let config = server_config::fetch(&target).map_err(End::Sentence)?;
-    if config.is_none() {
-        eprintln!("WARNING: Could not fetch server CONFIG");
-    }
+    let (options, targets, settings) = &first_contact(program, options)?;
     if !options.keep_alive {
         eprintln!(
             "WARNING: Keepalive disabled. You probably need 'echo 1 > /proc/sys/net/ipv4/tcp_tw_reuse' for Linux and \
@@ -119,7 +116,7 @@ fn measure(program: &str, options: &Options) -> Result<(), End> {
     }
     if options.idle {
         let connections = options.clients.max(1) as usize;
-        return Ok(idle::hold(&target, connections, |text| match options.csv {
+        return Ok(idle::hold(targets, connections, |text| match options.csv {
             true => Ok(()),
             false => show(text),
         })?);
@@ -127,13 +124,41 @@ fn measure(program: &str, options: &Options) -> Result<(), End> {
     if options.csv {
         show(output::CSV_HEADER)?;
     }
-    Runner { options, config, control: Control::new(), live: Live::new(Instant::now()) }.run()
+    let (control, live) = (Control::new(), Live::new(Instant::now()));
+    Runner { options, targets, settings, control, live }.run()
+}
+
+/// Finds out what is there to be loaded, and shows a cluster's nodes: the options as that completes them, the servers, and
+/// what reports show of them.
+fn first_contact(
+    program: &str,
+    options: &Options,
+) -> Result<(Options, Vec<Target>, Settings), End> {
+    let mut options = options.clone();
+    if !options.cluster {
+        let target = steps::target(&options);
+        let settings = match server_config::fetch(&target).map_err(End::Sentence)? {
+            Some(config) => Settings::Host(config),
+            None => {
+                eprintln!("WARNING: Could not fetch server CONFIG");
+                Settings::Unknown
+            }
+        };
+        return Ok((options, vec![target], settings));
+    }
+    let nodes = cluster::look(program, &options).map_err(End::Sentence)?;
+    show(&nodes.preamble)?;
+    if options.threads == 0 {
+        options.threads = nodes.targets.len() as u32;
+    }
+    Ok((options, nodes.targets, Settings::Cluster(nodes.settings)))
 }
 
 /// Carries out steps and prints what came of them.
 struct Runner<'a> {
     options: &'a Options,
-    config: Option<ServerConfig>,
+    targets: &'a [Target],
+    settings: &'a Settings,
     control: Control,
     live: Live,
 }
@@ -179,16 +204,20 @@ impl Runner<'_> {
 
     fn step(&mut self, step: &Step) -> Result<(), End> {
         if let Some(before) = &step.before {
-            send_once(step, before)?;
+            for target in self.targets {
+                send_once(step, target, before)?;
+            }
         }
         self.live.begin();
         let result = self.watched(step)?;
-        let text =
-            output::result(&result, self.options, self.config.as_ref(), self.live.rates_rps());
+        let text = output::result(&result, self.options, self.settings, self.live.rates_rps());
         if !self.options.csv {
             show(&self.live.clear())?;
         }
         show(&text)?;
+        for remark in [nodes::retry_remark(&result), nodes::outage_remark(&result)] {
+            remark.iter().for_each(|remark| eprintln!("WARNING: {remark}"));
+        }
         Ok(())
     }
 
@@ -226,10 +255,9 @@ impl Runner<'_> {
 }
 
 /// Sends the command that a test needs before it.
-fn send_once(step: &Step, command: &[String]) -> Result<(), End> {
+fn send_once(step: &Step, target: &Target, command: &[String]) -> Result<(), End> {
     let words: Vec<&str> = command.iter().map(String::as_str).collect();
-    let reply =
-        ask(&step.plan.targets[0], &words).map_err(|error| End::Sentence(sentence(step, error)))?;
+    let reply = ask(target, &words).map_err(|error| End::Sentence(sentence(step, error)))?;
     match ValueDecoder::new().next(&reply) {
         Ok(Some((Value::Error(message), _))) => {
             let message = String::from_utf8_lossy(&message).into_owned();
@@ -242,6 +270,9 @@ fn send_once(step: &Step, command: &[String]) -> Result<(), End> {
 /// Why a run failed, in the original's words where it has any.
 fn sentence(step: &Step, error: RunError) -> String {
     match error {
+        RunError::ErrorReply { address, message, .. } if step.plan.cluster.is_some() => {
+            format!("Error from server {address}: {message}")
+        }
         RunError::Refused { message, .. } | RunError::ErrorReply { message, .. } => {
             format!("Error from server: {message}")
         }

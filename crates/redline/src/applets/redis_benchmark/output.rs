@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 
 use report::StepResult;
 
+use super::cluster::NodeSettings;
 use super::flags::Options;
 use super::grid::{Grid, Line};
 use super::server_config::ServerConfig;
@@ -15,11 +16,22 @@ use super::server_config::ServerConfig;
 pub const CSV_HEADER: &str = "\"test\",\"rps\",\"avg_latency_ms\",\"min_latency_ms\",\"p50_latency_ms\",\
                               \"p95_latency_ms\",\"p99_latency_ms\",\"max_latency_ms\"\n";
 
+/// What a report shows of the servers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Settings {
+    /// Nothing: the server would not say.
+    Unknown,
+    /// The settings of the one server.
+    Host(ServerConfig),
+    /// Those of the nodes of a cluster.
+    Cluster(NodeSettings),
+}
+
 /// The result of one test in the form that the options ask for. `rates_rps` are the rates that the live line saw.
 pub fn result(
     step: &StepResult,
     options: &Options,
-    config: Option<&ServerConfig>,
+    settings: &Settings,
     rates_rps: &[f64],
 ) -> String {
     let grid = Grid::of(&step.totals.service, options.figures);
@@ -34,7 +46,7 @@ pub fn result(
             milliseconds(grid.percentile_us(50.0))
         );
     }
-    report(step, options, config, rates_rps, &grid)
+    report(step, options, settings, rates_rps, &grid)
 }
 
 fn csv_row(step: &StepResult, grid: &Grid) -> String {
@@ -49,7 +61,7 @@ fn csv_row(step: &StepResult, grid: &Grid) -> String {
 fn report(
     step: &StepResult,
     options: &Options,
-    config: Option<&ServerConfig>,
+    settings: &Settings,
     rates_rps: &[f64],
     grid: &Grid,
 ) -> String {
@@ -63,9 +75,13 @@ fn report(
         step.payload_bytes,
         u8::from(options.keep_alive),
     );
-    if let Some(config) = config {
-        let _ = writeln!(text, "  host configuration \"save\": {}", config.save);
-        let _ = writeln!(text, "  host configuration \"appendonly\": {}", config.appendonly);
+    match settings {
+        Settings::Unknown => {}
+        Settings::Host(config) => {
+            let _ = writeln!(text, "  host configuration \"save\": {}", config.save);
+            let _ = writeln!(text, "  host configuration \"appendonly\": {}", config.appendonly);
+        }
+        Settings::Cluster(nodes) => text.push_str(&nodes.text()),
     }
     match options.threads {
         0 => text.push_str("  multi-thread: no\n"),
@@ -194,9 +210,11 @@ mod tests {
         let options = Options { quiet: true, ..Options::default() };
         // 2000 requests in 43 ms: what redis-benchmark 7.0 printed.
         let expected = "SET: 46511.62 requests per second, p50=0.335 msec\n";
-        assert_eq!(result(&step(), &options, None, &[]), expected);
+        assert_eq!(result(&step(), &options, &Settings::Unknown, &[]), expected);
         let step = StepResult { duration_ns: 3_000_000, ..step() };
-        assert!(result(&step, &options, None, &[]).starts_with("SET: 666666.69 requests"));
+        assert!(
+            result(&step, &options, &Settings::Unknown, &[]).starts_with("SET: 666666.69 requests")
+        );
     }
 
     #[test]
@@ -204,7 +222,7 @@ mod tests {
         let options = Options { csv: true, ..Options::default() };
         let expected =
             "\"SET\",\"46511.62\",\"0.336\",\"0.328\",\"0.335\",\"0.335\",\"0.335\",\"1.151\"\n";
-        assert_eq!(result(&step(), &options, None, &[]), expected);
+        assert_eq!(result(&step(), &options, &Settings::Unknown, &[]), expected);
     }
 
     #[test]
@@ -238,8 +256,8 @@ Summary:
           avg       min       p50       p95       p99       max
         0.336     0.328     0.335     0.335     0.335     1.151
 ";
-        assert_eq!(result(&step(), &options, Some(&config), &[]), expected);
-        let without = result(&step(), &Options::default(), None, &[]);
+        assert_eq!(result(&step(), &options, &Settings::Host(config), &[]), expected);
+        let without = result(&step(), &Options::default(), &Settings::Unknown, &[]);
         assert!(!without.contains("host configuration"));
         assert!(without.contains("  keep alive: 1\n  multi-thread: no\n\nLatency"));
     }
@@ -247,7 +265,7 @@ Summary:
     #[test]
     fn a_rate_has_its_block() {
         let options = Options { rate_rps: 1_000, ..Options::default() };
-        let text = result(&step(), &options, None, &[1_000.0, 998.0, 1_002.0]);
+        let text = result(&step(), &options, &Settings::Unknown, &[1_000.0, 998.0, 1_002.0]);
         let block = "  multi-thread: no\n\nRPS Summary:\n  target RPS: 1000.00\n  RPS distribution (reqs/sec):\n";
         let figures = " 1000.000   998.000  1000.000  1002.000  1002.000  1002.000\n\nLatency by";
         assert!(text.contains(block) && text.contains(figures), "{text}");

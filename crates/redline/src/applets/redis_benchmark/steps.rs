@@ -2,8 +2,8 @@
 
 use load::argument::Argument;
 use load::plan::{
-    CommandText, ErrorPolicy, MixEntry, Pacing, Pipeline, PipelineMode, Placeholders, Plan,
-    Protocol, Share, Stop, Target, WarmUp,
+    Cluster, ClusterClients, CommandText, ErrorPolicy, MixEntry, Pacing, Pipeline, PipelineMode,
+    Placeholders, Plan, Protocol, Share, Stop, Target, WarmUp,
 };
 use report::model::LatencyClock;
 
@@ -61,7 +61,9 @@ pub fn of_suite(options: &Options, seed: u64, data: Vec<u8>) -> Vec<Step> {
     suite::chosen(options.tests.as_deref())
         .zip(seed..)
         .map(|(test, seed)| {
-            let mut plan = plan(options, seed, vec![(test.command)(options)]);
+            let command = (test.command)(options);
+            let command = if options.cluster { suite::tagged(command) } else { command };
+            let mut plan = plan(options, seed, vec![command]);
             plan.title = test.title.into();
             plan.mix[0].label = test.title.into();
             plan.placeholders.data = data.clone();
@@ -94,6 +96,8 @@ fn plan(options: &Options, seed: u64, commands: Vec<CommandText>) -> Plan {
         prefix.push(vec!["CLIENT".into(), "TRACKING".into(), "on".into()]);
     }
     match u32::try_from(options.database) {
+        // As in the original: a cluster of Redis has one database.
+        _ if options.cluster => {}
         Ok(database) => target.database = database,
         // Not ours to judge: the server refuses it in its own words.
         Err(_) => prefix.push(vec!["SELECT".into(), options.database.to_string().into()]),
@@ -129,6 +133,11 @@ fn plan(options: &Options, seed: u64, commands: Vec<CommandText>) -> Plan {
         clock: LatencyClock::FirstByte,
         seed,
         errors: ErrorPolicy::Stop,
+        cluster: options.cluster.then(|| Cluster {
+            replica_reads: options.replica_reads,
+            clients: ClusterClients::One,
+            tags: true,
+        }),
         ..Plan::default()
     }
 }

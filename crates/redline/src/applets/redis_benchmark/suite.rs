@@ -2,6 +2,7 @@
 //!
 //! The order is the order in which they run: later tests find what earlier ones left (LRANGE reads the list of LPUSH).
 
+use load::argument::Argument;
 use load::plan::CommandText;
 
 use super::flags::Options;
@@ -35,6 +36,9 @@ const fn named_only(
 ) -> Test {
     Test { names, title, by_default: false, command, before: None }
 }
+
+/// What the tests' keys begin with.
+const KEY_NAMES: [&str; 7] = ["key", "counter", "mylist", "myset", "myhash", "myzset", "mystream"];
 
 /// All tests in their order.
 pub const TESTS: &[Test] = &[
@@ -93,13 +97,31 @@ pub const TESTS: &[Test] = &[
         title: "FCALL",
         by_default: false,
         command: |options| {
-            let keys = (1..=options.function_keys).map(|nth| format!("key{nth}"));
+            let keys = (1..=options.function_keys).map(|nth| match options.cluster {
+                true => format!("key{nth}:{{tag}}"),
+                false => format!("key{nth}"),
+            });
             let call = ["FCALL".to_string(), function_name(1), options.function_keys.to_string()];
             CommandText::arguments(call.into_iter().chain(keys))
         },
         before: Some(|_| function_load(1).to_vec()),
     },
 ];
+
+/// A test's command as a cluster gets it: each key has a `{tag}` behind its name.
+pub fn tagged(command: CommandText) -> CommandText {
+    let CommandText::Arguments(arguments) = command else { return command };
+    let tag = |argument: Argument| {
+        let text = argument.as_bytes();
+        let end = text.iter().position(|byte| *byte == b':').unwrap_or(text.len());
+        let (name, rest) = text.split_at(end);
+        match KEY_NAMES.iter().any(|key| key.as_bytes() == name) {
+            true => Argument([name, b":{tag}", rest].concat()),
+            false => argument,
+        }
+    };
+    CommandText::Arguments(arguments.into_iter().map(tag).collect())
+}
 
 /// The tests that a list of names chooses; without a list, those that run by default.
 pub fn chosen(tests: Option<&str>) -> impl Iterator<Item = &'static Test> {
@@ -135,6 +157,23 @@ mod tests {
 
     fn titles(list: Option<&str>) -> Vec<&'static str> {
         chosen(list).map(|test| test.title).collect()
+    }
+
+    #[test]
+    fn keys_get_tags_and_nothing_else_does() {
+        let tags = |name: &str| {
+            let test = TESTS.iter().find(|test| test.names.contains(&name)).unwrap();
+            let CommandText::Arguments(words) = tagged((test.command)(&Options::default())) else {
+                return String::new();
+            };
+            let words = words.iter().map(|word| String::from_utf8_lossy(word.as_bytes()));
+            words.collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(tags("set"), "SET key:{tag}:__rand_int__ __data__");
+        assert_eq!(tags("lpush"), "LPUSH mylist:{tag} __data__");
+        assert_eq!(tags("sadd"), "SADD myset:{tag} element:__rand_int__");
+        assert_eq!(tags("xadd"), "XADD mystream:{tag} * myfield __data__");
+        assert_eq!(tags("mget").matches(":{tag}:").count(), 10);
     }
 
     #[test]
