@@ -132,7 +132,8 @@ impl RunError {
             Self::Connect { .. }
             | Self::Closed { .. }
             | Self::Lost { .. }
-            | Self::Silent { .. } => true,
+            | Self::Silent { .. }
+            | Self::Tls { source: HandshakeError::Closed | HandshakeError::Silent(_), .. } => true,
             // A server that has just come up answers what comes first on a connection with this.
             Self::Refused { message, .. } => message.starts_with("LOADING"),
             _ => false,

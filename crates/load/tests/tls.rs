@@ -5,6 +5,7 @@ use std::net::TcpListener;
 use std::time::Duration;
 
 use load::connect::ask;
+use load::plan::connections::OnLoss;
 use load::plan::{
     CommandText, MixEntry, Pipeline, PipelineMode, Plan, Stop, Target, Tls, TlsVersion,
 };
@@ -406,4 +407,34 @@ fn a_server_that_dies_ends_the_run_with_a_sentence() {
     );
     assert!(is_end, "{failure}");
     assert!(failure.partial.unwrap().requests > 0);
+}
+
+#[test]
+fn connections_that_are_lost_are_encrypted_again() {
+    let certificates = Certificates::make();
+    let Some(server) = TlsPeer::start(&certificates, "server", &["--tls-auth-clients", "no"])
+    else {
+        return;
+    };
+    let tap = Tap::before(server.port);
+    let mut going_on = Plan {
+        mix: vec![MixEntry::new(
+            "SET",
+            vec![CommandText::Line("SET {key uniform 100} in-the-clear".into())],
+        )],
+        stop: Stop { duration_ms: Some(900), ..Stop::default() },
+        ..plan(target(&certificates, tap.port()))
+    };
+    going_on.lifetime.on_loss = OnLoss::Reconnect { attempts: 50, wait_ms: 5, backoff_factor: 1.0 };
+    let step = std::thread::scope(|scope| {
+        let running = scope.spawn(|| run(&going_on, &Control::new()));
+        let mut client = server.plain.client();
+        for _ in 0..4 {
+            std::thread::sleep(Duration::from_millis(150));
+            client.command(&["CLIENT", "KILL", "TYPE", "normal"]).unwrap();
+        }
+        running.join().unwrap().unwrap()
+    });
+    assert!(step.requests > 0 && step.lifetime.reconnections > 0, "{:?}", step.lifetime);
+    assert!(!tap.has_seen("in-the-clear"));
 }
