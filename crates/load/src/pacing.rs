@@ -64,6 +64,27 @@ mod tests {
     }
 
     #[test]
+    fn a_rate_for_each_connection_is_kept_by_each_and_they_do_not_send_together() {
+        let connections = 200;
+        for rate in [1.0, 10.0, 49.0, 50.0, 51.0, 99.0, 147.0, 149.0, 1_000.0] {
+            let schedule = Schedule::new(0, rate * connections as f64, 1, connections);
+            for index in [0, 1, 117, 199] {
+                let in_ten_seconds = schedule.connection_units_due(index, 10_000_000_000 - 1);
+                let error = (in_ten_seconds as f64 - rate * 10.0).abs();
+                assert!(error <= 1.0, "{rate}, connection {index}: {in_ten_seconds}");
+                let gaps = (0..100).map(|turn| {
+                    schedule.connection_due_ns(index, turn + 1)
+                        - schedule.connection_due_ns(index, turn)
+                });
+                let exact_ns = 1e9 / rate;
+                assert!(gaps.into_iter().all(|gap| (gap as f64 - exact_ns).abs() <= 2.0), "{rate}");
+            }
+            let apart_ns = schedule.connection_due_ns(1, 0) - schedule.connection_due_ns(0, 0);
+            assert!(apart_ns > 0, "{rate}");
+        }
+    }
+
+    #[test]
     fn connections_take_turns() {
         let schedule = Schedule::new(0, 1_000.0, 1, 4);
         assert_eq!(schedule.connection_due_ns(1, 2), schedule.due_ns(9));
