@@ -525,7 +525,6 @@ fn unsigned(text: &str) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flags::Value;
 
     fn parsed(line: &str) -> Result<Options, Stop> {
         parse(line.split(' ').map(OsString::from).collect())

@@ -133,7 +133,7 @@ fn plan(options: &Options, seed: u64, commands: Vec<CommandText>) -> Plan {
         clock: LatencyClock::FirstByte,
         seed,
         errors: ErrorPolicy::Stop,
-        cluster: options.cluster.then(|| Cluster {
+        cluster: options.cluster.then_some(Cluster {
             replica_reads: options.replica_reads,
             clients: ClusterClients::One,
             tags: true,
