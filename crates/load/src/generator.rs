@@ -239,7 +239,7 @@ impl Generator {
             self.cycle_at = (self.cycle_at + 1) % mix.cycle.len();
         }
         for follower in entry.followers.iter().rev() {
-            if (self.turns[chosen] + 1) % follower.after == 0 {
+            if (self.turns[chosen] + 1).is_multiple_of(follower.after) {
                 self.following.push((follower.entry, follower.times));
             }
         }
