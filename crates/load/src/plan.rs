@@ -710,7 +710,10 @@ impl Plan {
                 }
                 Ok(())
             }
-            CommandText::Scan(_) => {
+            CommandText::Scan(scan) => {
+                if scan.command.is_empty() {
+                    return Err(PlanError::Empty("command"));
+                }
                 let is_alone = self.mix.len() == 1 && self.mix[0].commands.len() == 1;
                 if is_alone && self.pipeline.depth == 1 {
                     Ok(())
@@ -819,7 +822,12 @@ mod tests {
         let get = MixEntry::new("GET", vec![CommandText::arguments(["GET", "a"])]);
         assert_eq!(memcache(vec![store(), get]), Err(PlanError::Memcache));
 
-        let scan = Scan { arguments: Vec::new(), next_label: "SCAN".into(), iterations_max: 0 };
+        let scan = Scan {
+            command: vec!["SCAN".into()],
+            arguments: Vec::new(),
+            next_label: "SCAN".into(),
+            iterations_max: 0,
+        };
         let scan = MixEntry::new("SCAN 0", vec![CommandText::Scan(scan)]);
         assert_eq!(plan(vec![scan, store()]).check(), Err(PlanError::ScanAlone));
 

@@ -103,8 +103,8 @@ enum Chunk {
     Object(ObjectChunk),
     /// One of these encoded commands, by the number of a draw.
     OneOf { draw: usize, encoded: Arc<[Vec<u8>]> },
-    /// `SCAN`, the cursor of the iteration, and what follows it.
-    Scan { tail: Vec<u8>, arguments: usize },
+    /// The command, the cursor of the iteration, and what follows it.
+    Scan { head: Vec<u8>, tail: Vec<u8> },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -246,9 +246,8 @@ impl Template {
                 Chunk::OneOf { draw, encoded } => {
                     out.extend_from_slice(&encoded[scratch.values[*draw] as usize]);
                 }
-                Chunk::Scan { tail, arguments } => {
-                    encode::header(out, *arguments);
-                    encode::argument(out, b"SCAN");
+                Chunk::Scan { head, tail } => {
+                    out.extend_from_slice(head);
                     encode::argument(out, itoa::Buffer::new().format(scratch.cursor).as_bytes());
                     out.extend_from_slice(tail);
                 }
@@ -301,9 +300,7 @@ impl Builder {
             Parsed::OneOf { draw, encoded, are_reads } => {
                 (Chunk::OneOf { draw, encoded }, read(are_reads))
             }
-            Parsed::Scan { tail, arguments } => {
-                (Chunk::Scan { tail, arguments }, RequestKind::Scan)
-            }
+            Parsed::Scan { head, tail } => (Chunk::Scan { head, tail }, RequestKind::Scan),
         };
         self.close_fixed();
         self.chunks.push(chunk);

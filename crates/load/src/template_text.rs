@@ -79,7 +79,7 @@ pub(crate) enum Parsed {
     /// One of these encoded commands, by the number of a draw; and whether all of them only read.
     OneOf { draw: usize, encoded: Arc<[Vec<u8>]>, are_reads: bool },
     /// `SCAN` with a cursor that is known when it is sent, and what follows the cursor, encoded.
-    Scan { tail: Vec<u8>, arguments: usize },
+    Scan { head: Vec<u8>, tail: Vec<u8> },
 }
 
 /// Parses the commands of one sequence, which share draws.
@@ -347,9 +347,11 @@ impl<'a> Parser<'a> {
 }
 
 fn scan_parts(scan: &Scan) -> Parsed {
-    let mut tail = Vec::new();
+    let (mut head, mut tail) = (Vec::new(), Vec::new());
+    resp::encode::header(&mut head, scan.command.len() + 1 + scan.arguments.len());
+    scan.command.iter().for_each(|part| resp::encode::argument(&mut head, part.as_bytes()));
     scan.arguments.iter().for_each(|part| resp::encode::argument(&mut tail, part.as_bytes()));
-    Parsed::Scan { tail, arguments: scan.arguments.len() + 2 }
+    Parsed::Scan { head, tail }
 }
 
 /// A brace begins a placeholder when a bare word and a space follow: `{tag}` and `{"a":1}` are text.

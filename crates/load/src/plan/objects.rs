@@ -239,10 +239,12 @@ pub struct OneOf {
     pub random: bool,
 }
 
-/// An iteration over the keyspace with `SCAN`: the cursor of each request is that of the last reply. It must be the only entry
+/// An iteration over the keyspace with `SCAN`, or over one key with `HSCAN`, `SSCAN` or `ZSCAN`: the cursor of each request is that of the last reply. It must be the only entry
 /// of the mix, with a pipeline depth of 1.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scan {
+    /// What stands before the cursor: `SCAN`, or another command and its key.
+    pub command: Vec<Argument>,
     /// What follows the cursor: `MATCH`, `COUNT` and their arguments.
     pub arguments: Vec<Argument>,
     /// Label of the requests with a cursor other than 0; the entry's own label is that of cursor 0.
