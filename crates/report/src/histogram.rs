@@ -148,6 +148,15 @@ impl Histogram {
         STANDARD.encode(&bytes)
     }
 
+    /// As [`Histogram::to_hdr_base64`], but in microseconds: what readers of other tools' histograms expect.
+    pub fn to_hdr_base64_us(&self) -> String {
+        let mut micros = Self::new();
+        for bucket in self.buckets() {
+            micros.record_bucket(bucket.highest_ns / 1_000, bucket.count);
+        }
+        micros.to_hdr_base64()
+    }
+
     /// A bucket's value, kept within the exact extremes: its nominal upper end may lie beyond the largest sample.
     fn exact_at_ends(&self, latency_ns: u64) -> u64 {
         if self.above_limit > 0 && latency_ns >= self.buckets.lowest_equivalent(HIGHEST_NS) {

@@ -9,5 +9,6 @@ pub mod peer;
 pub mod reply;
 pub mod schema;
 pub mod script;
+pub mod shell;
 pub mod tap;
 pub mod tls;
