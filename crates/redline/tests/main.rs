@@ -10,6 +10,7 @@ mod family;
 mod hashes;
 mod keys;
 mod lists;
+mod memtier_benchmark;
 mod oracle;
 mod redis_benchmark;
 mod server;

@@ -5,6 +5,7 @@ mod cli;
 mod completions;
 mod link;
 mod man;
+mod memtier_benchmark;
 mod redis_benchmark;
 mod server;
 mod server_uri;
@@ -39,6 +40,7 @@ pub const APPLETS: &[Applet] = &[
     server::APPLET,
     cli::APPLET,
     redis_benchmark::APPLET,
+    memtier_benchmark::APPLET,
     link::APPLET,
     man::APPLET,
     completions::APPLET,

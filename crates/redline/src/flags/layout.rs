@@ -24,7 +24,6 @@ pub enum NameStyle {
     /// The first spelling, a blank, the value: ` -h <hostname>`.
     First,
     /// Letter, long name and value, long names below each other: `  -h, --host=ADDR`, `      --tls`.
-    #[allow(dead_code)] // Its first caller is on its way.
     Aligned,
     /// All spellings, each with the value: `  -v, --version`, `  --dbid DBID`.
     #[allow(dead_code)] // Its first caller is on its way.
@@ -34,7 +33,6 @@ pub enum NameStyle {
 /// As redis-benchmark and redis-cli print their options.
 pub const REDIS: Layout = Layout { indent: 1, column: 20, name: NameStyle::First };
 /// As memtier_benchmark prints its options.
-#[allow(dead_code)] // Its first caller is on its way.
 pub const GETOPT: Layout = Layout { indent: 2, column: 33, name: NameStyle::Aligned };
 /// As Python's argparse prints options.
 #[allow(dead_code)] // Its first caller is on its way.

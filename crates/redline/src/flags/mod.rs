@@ -36,7 +36,6 @@
 #[allow(dead_code)] // Its first caller is on its way.
 pub mod argparse;
 pub mod completions;
-#[allow(dead_code)] // Its first caller is on its way.
 pub mod getopt;
 pub mod layout;
 pub mod linear;

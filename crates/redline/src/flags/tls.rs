@@ -141,7 +141,6 @@ pub const fn ciphersuites<O: HasTls>() -> Flag<O> {
 ///
 /// # Errors
 /// A sentence on a name that is none, or on a list with nothing but broken versions.
-#[allow(dead_code)] // Its first caller is on its way.
 pub fn versions(list: &str) -> Result<Vec<TlsVersion>, String> {
     let mut versions = Vec::new();
     for name in list.split(',').map(str::trim).filter(|name| !name.is_empty()) {

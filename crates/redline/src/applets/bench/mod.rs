@@ -4,7 +4,7 @@ mod advice;
 mod arguments;
 mod campaign;
 mod encryption;
-mod interrupt;
+pub mod interrupt;
 mod output;
 mod progress;
 mod steps;
