@@ -88,8 +88,9 @@ fn an_iteration_goes_from_cursor_to_cursor() {
     let Some(server) = Peer::redis() else { return };
     let store = Store { keys: KeyPattern::Parallel, ..Store::default() };
     carry_out(&plan(&server, 600, vec![entry("SET", CommandText::Store(store))]));
-    let scan = |iterations_max| {
+    let scan = |command: &[&str], iterations_max| {
         let scan = Scan {
+            command: command.iter().map(|part| (*part).into()).collect(),
             arguments: vec!["COUNT".into(), "100".into()],
             next_label: "SCAN next".into(),
             iterations_max,
@@ -100,9 +101,15 @@ fn an_iteration_goes_from_cursor_to_cursor() {
         step.commands.iter().map(|command| command.count).collect::<Vec<_>>()
     };
     // 600 keys in steps of about a hundred: some ten iterations.
-    let counts = scan(0);
+    let counts = scan(&["SCAN"], 0);
     assert!((8..=12).contains(&counts[0]) && counts[0] + counts[1] == 60, "{counts:?}");
-    assert_eq!(scan(2), [30, 30]);
+    assert_eq!(scan(&["SCAN"], 2), [30, 30]);
+    let member = ObjectCommand::parse(
+        &["SADD".into(), "a set".into(), "__key__".into()],
+        KeyPattern::Parallel,
+    );
+    carry_out(&plan(&server, 600, vec![entry("SADD", CommandText::Objects(member))]));
+    assert_eq!(scan(&["SSCAN", "a set"], 2), [30, 30]);
 }
 
 #[test]

@@ -132,6 +132,14 @@ impl Stats {
         totals.connection_errors = step.lifetime.connection_errors;
         totals.rates.connection_errors =
             per_second(step.lifetime.connection_errors, step.duration_ns);
+        for node in step.cluster.iter().flat_map(|cluster| &cluster.nodes) {
+            let rate = |class: &str| {
+                let count = node.retried.get(class).copied().unwrap_or(0);
+                per_second(count, step.duration_ns)
+            };
+            totals.rates.moved += rate("MOVED");
+            totals.rates.ask += rate("ASK");
+        }
         Self {
             started_at_unix_ms: step.started_at_unix_ms,
             duration_ns: step.duration_ns,
