@@ -63,3 +63,8 @@ fn streams() {
 fn transactions() {
     compare("transactions");
 }
+
+#[test]
+fn bitmaps() {
+    compare("bitmap");
+}

@@ -59,6 +59,8 @@ pub enum Pause {
     NeedsInput(usize),
     /// There is enough output for a write; more input may be waiting.
     NeedsWrite,
+    /// The client waits for something to come to a key.
+    Waits,
     /// The connection closes once the output is written.
     Closes,
 }
@@ -109,12 +111,11 @@ pub fn run(
                 ended = Some((input.len(), Pause::Closes));
                 break;
             }
-            if output.len_bytes() > OUTPUT_PAUSE_BYTES {
-                // The parser has looked beyond this command, where the next run begins anew.
-                state.parser = RequestParser::new();
-                ended = Some((consumed + queued.end, Pause::NeedsWrite));
-                break;
-            }
+            let Some(pause) = pause_after(client, output) else { continue };
+            // The parser has looked beyond this command, where the next run begins anew.
+            state.parser = RequestParser::new();
+            ended = Some((consumed + queued.end, pause));
+            break;
         }
         held.release();
         worker.discarded.clear();
@@ -130,6 +131,18 @@ pub fn run(
                 return (input.len(), Pause::Closes);
             }
         }
+    }
+}
+
+/// Whether the batch pauses between two commands.
+#[inline]
+fn pause_after(client: &Client, output: &OutputBuffer) -> Option<Pause> {
+    if client.wait.is_some() {
+        Some(Pause::Waits)
+    } else if output.len_bytes() > OUTPUT_PAUSE_BYTES {
+        Some(Pause::NeedsWrite)
+    } else {
+        None
     }
 }
 

@@ -14,6 +14,7 @@ use crate::server::clock;
 use crate::settings::OutputLimit;
 use crate::stats::Counter;
 use crate::transaction::{Transaction, Watching};
+use crate::waiting::Waiter;
 
 /// What `CLIENT REPLY` has chosen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -43,12 +44,22 @@ pub struct Client {
     pub reply_mode: ReplyMode,
     /// The connection closes once the replies so far are sent.
     pub closes_after_reply: bool,
+    /// What the client waits for.
+    pub wait: Option<Box<Wait>>,
     /// What is queued since `MULTI`.
     pub transaction: Option<Box<Transaction>>,
     /// What the client hears, if it hears anything.
     pub subscriptions: Option<Box<Subscriptions>>,
     /// The keys that `WATCH` named.
     pub watching: Option<Box<Watching>>,
+}
+
+/// A wait that has begun.
+pub struct Wait {
+    /// What others see of it.
+    pub waiter: Arc<Waiter>,
+    /// When it ends; `None` for never.
+    pub deadline: Option<Instant>,
 }
 
 /// What `CLIENT LIST` and `CLIENT KILL` know of a client, from any thread.
@@ -91,6 +102,8 @@ pub struct ClientInfo {
     pub queued_commands: AtomicI64,
     /// Keys watched.
     pub watched_keys: AtomicUsize,
+    /// Whether it waits for a key.
+    pub is_blocked: AtomicBool,
     /// Channels that it hears.
     pub channels: AtomicUsize,
     /// Patterns of channels that it hears.
@@ -146,6 +159,7 @@ impl ClientInfo {
             protocol: AtomicUsize::new(2),
             queued_commands: AtomicI64::new(-1),
             watched_keys: AtomicUsize::new(0),
+            is_blocked: AtomicBool::new(false),
             channels: AtomicUsize::new(0),
             patterns: AtomicUsize::new(0),
             shard_channels: AtomicUsize::new(0),
@@ -243,6 +257,7 @@ impl Client {
             is_authenticated,
             reply_mode: ReplyMode::On,
             closes_after_reply: false,
+            wait: None,
             transaction: None,
             subscriptions: None,
             watching: None,

@@ -8,6 +8,7 @@ use std::cell::RefCell;
 use std::io;
 use std::ops::Deref;
 use std::os::fd::AsFd;
+use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -20,11 +21,12 @@ use compio::driver::BufferRef;
 use compio::io::{AsyncReadManaged, AsyncWriteExt};
 use compio::runtime::fd::PollFd;
 use resp::output::OutputBuffer;
+use resp::reply::Reply;
 use rustix::io::Errno;
 use rustix::net::RecvFlags;
 
 use crate::batch::{self, Input, Pause};
-use crate::client::{Client, ClientInfo};
+use crate::client::{Client, ClientInfo, Wait};
 use crate::listener::{Adopted, Stream};
 use crate::server::{Server, clock};
 use crate::settings::LogLevel;
@@ -73,6 +75,10 @@ pub async fn serve(server: &Server, local: &RefCell<Local>, adopted: &mut Adopte
     };
     // However the connection ends, by the client or by an error, there is nobody left to tell.
     let _ = connection.run(stream, &mut reader).await;
+    if let Some(wait) = connection.client.wait.take() {
+        // It ended before it began to wait: nobody is to serve it.
+        wait.waiter.finish(server);
+    }
     transaction::discard(&mut connection.client, &server.observers);
     server.pubsub.end(&mut connection.client);
     if let Some(mailbox) = connection.client.shared.mailbox.get() {
@@ -107,6 +113,10 @@ impl Connection<'_> {
                 match pause {
                     Pause::Closes => return Ok(()),
                     Pause::NeedsWrite => pause = self.execute_pending(),
+                    Pause::Waits => {
+                        self.wait(stream).await?;
+                        pause = self.execute_pending();
+                    }
                     Pause::NeedsInput(bytes) => {
                         self.rest(bytes);
                         break;
@@ -144,6 +154,72 @@ impl Connection<'_> {
         self.pending = pending;
         self.pending.drain(..consumed);
         pause
+    }
+
+    /// Waits until the client is served or its time is up, and answers it. What it sends meanwhile
+    /// is kept, and that it has gone is noticed.
+    async fn wait(&mut self, stream: &Stream) -> io::Result<()> {
+        let Some(wait) = self.client.wait.take() else { return Ok(()) };
+        let shared = Arc::clone(&self.client.shared);
+        shared.is_blocked.store(true, Ordering::Relaxed);
+        let waited = self.wait_or_hear(stream, &wait).await;
+        shared.is_blocked.store(false, Ordering::Relaxed);
+        let reply = wait.waiter.finish(self.server);
+        if let Some(mailbox) = shared.mailbox.get() {
+            mailbox.hold();
+        }
+        match reply {
+            Some(reply) => self.output.raw(&reply),
+            None => {
+                let mut reply = Reply::new(&mut self.output, self.client.protocol);
+                wait.waiter.wish.answer_nothing(&mut reply);
+            }
+        }
+        waited
+    }
+
+    async fn wait_or_hear(&mut self, stream: &Stream, wait: &Wait) -> io::Result<()> {
+        let socket = stream.to_poll_fd()?;
+        let mut served = pin!(wait.waiter.served());
+        let mut time_up = pin!(async {
+            match wait.deadline {
+                Some(deadline) => compio::time::sleep_until(deadline).await,
+                None => std::future::pending().await,
+            }
+        });
+        loop {
+            let mut readable = pin!(socket.read_ready());
+            let is_over = std::future::poll_fn(|context| {
+                if served.as_mut().poll(context).is_ready()
+                    || time_up.as_mut().poll(context).is_ready()
+                {
+                    return Poll::Ready(Ok(true));
+                }
+                readable.as_mut().poll(context).map(|result| result.map(|()| false))
+            });
+            if is_over.await? {
+                return Ok(());
+            }
+            self.receive_meanwhile(&socket)?;
+        }
+    }
+
+    /// Keeps what has arrived from a client that waits.
+    fn receive_meanwhile(&mut self, socket: &PollFd<socket2::Socket>) -> io::Result<()> {
+        let mut buffer = [0; 4096];
+        match rustix::net::recv(socket.as_fd(), &mut buffer[..], RecvFlags::DONTWAIT) {
+            Ok((0, _)) => Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok((length, _)) => {
+                self.pending.extend_from_slice(&buffer[..length]);
+                let limit_bytes = self.local.borrow().worker.settings.query_bytes_max;
+                if self.pending.len() > limit_bytes {
+                    return Err(io::ErrorKind::OutOfMemory.into());
+                }
+                Ok(())
+            }
+            Err(Errno::AGAIN | Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Prepares for a wait for at least `bytes` more of input.

@@ -10,6 +10,7 @@ use crate::pubsub::KnownPatterns;
 use crate::server::Server;
 use crate::settings::Settings;
 use crate::stats::WorkerStats;
+use crate::waiting::OwnedKey;
 
 /// A worker's own state, handed to every command that runs on its thread.
 pub struct Worker {
@@ -23,6 +24,8 @@ pub struct Worker {
     pub settings: Arc<Settings>,
     /// Its copy of the patterns that clients hear.
     pub patterns: KnownPatterns,
+    /// Changed keys for which somebody waits, to be served when no lock is held.
+    pub ready: Vec<(usize, OwnedKey)>,
     /// Values taken out of the keyspace, freed when no lock is held.
     pub discarded: Vec<Entry>,
 }

@@ -19,6 +19,7 @@ use crate::error::{CommandError, NO_AUTH, c_string};
 use crate::server::Server;
 use crate::settings::LogLevel;
 use crate::transaction::{self, Queued};
+use crate::waiting;
 
 /// Bytes of arguments that the error for an unknown command quotes.
 const QUOTED_BYTES_MAX: usize = 128;
@@ -104,6 +105,11 @@ pub fn execute<'a>(
         }
         Err(error) => Err(refused_while_queueing(server, client, found, error)),
     };
+    if !worker.ready.is_empty() {
+        // Those who wait for what has changed come before the client's next command.
+        held.release();
+        waiting::serve(server, worker, clock);
+    }
     if let Err(error) = result {
         worker.stats.count_error(error.text());
         // An error stands alone, also where a handler comes upon it in the middle of its reply.

@@ -45,7 +45,7 @@ pub fn apply_to_key(context: &mut Context<'_>, db_index: usize, key: Key<'_>, ef
     if effect.changes != 0 {
         context.worker.stats.changes.add(effect.changes);
         if context.server.observers.has_any(Keyspace::shard_of(key.hash)) {
-            context.server.observers.touch(db_index, key);
+            context.server.observers.touch(db_index, key, &mut context.worker.ready);
         }
     }
 }
@@ -61,7 +61,7 @@ pub fn apply_to_keys(
         context.worker.stats.changes.add(effect.changes);
         for key in locked.changed_keys() {
             if context.server.observers.has_any(Keyspace::shard_of(key.hash)) {
-                context.server.observers.touch(db_index, key);
+                context.server.observers.touch(db_index, key, &mut context.worker.ready);
             }
         }
     }

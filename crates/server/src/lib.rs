@@ -31,6 +31,7 @@ pub mod settings;
 pub mod stats;
 pub mod system;
 pub mod transaction;
+pub mod waiting;
 pub mod worker;
 
 use std::io;

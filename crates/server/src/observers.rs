@@ -1,16 +1,18 @@
-//! Who is to hear of changes of keys: the clients that `WATCH` them.
+//! Who is to hear of changes of keys: the clients that `WATCH` them, and those that wait for them.
 //!
 //! What is kept here belongs to shards of the keyspace and changes only while its shard is locked,
 //! so whoever holds the shard sees all that concern it. A shard that nobody observes costs a writer
 //! one look at a number that nobody writes.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use engine::keyspace::{SHARDS, Shard};
 use engine::{Clock, Key, Keyspace};
 use parking_lot::Mutex;
+
+use crate::waiting::{OwnedKey, Waiter};
 
 /// What of a client's watched keys others see: whether any was touched.
 #[derive(Default, Debug)]
@@ -39,12 +41,17 @@ struct Watched {
 /// The watched keys of a shard by their hash.
 type WatchedKeys = HashMap<u64, Vec<Watched>>;
 
+/// Who waits for the keys of a shard, in the order in which they came, by database and key.
+type WaitingFor = HashMap<(usize, Box<[u8]>), VecDeque<Arc<Waiter>>>;
+
 /// The observers of every shard.
 pub struct Observers {
     /// How many there are, by shard.
     counts: Box<[AtomicU32]>,
     /// The watched keys by their hash, by shard.
     watched: Box<[Mutex<WatchedKeys>]>,
+    /// Those who wait for keys, by shard.
+    waiting: Box<[Mutex<WaitingFor>]>,
 }
 
 impl Default for Observers {
@@ -52,6 +59,7 @@ impl Default for Observers {
         Observers {
             counts: (0..SHARDS).map(|_| AtomicU32::new(0)).collect(),
             watched: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            waiting: (0..SHARDS).map(|_| Mutex::default()).collect(),
         }
     }
 }
@@ -90,9 +98,54 @@ impl Observers {
         self.counts[shard].fetch_sub(removed as u32, Ordering::Relaxed);
     }
 
-    /// Tells those who watch `key` that it changed. The caller holds its shard locked.
+    /// Lets `waiter` wait for its keys, whose shards the caller holds locked.
+    pub fn wait(&self, waiter: &Arc<Waiter>) {
+        for key in waiter.keys.iter().map(OwnedKey::key) {
+            let shard = Keyspace::shard_of(key.hash);
+            let mut waiting = self.waiting[shard].lock();
+            let list = waiting.entry((waiter.db_index, key.bytes.into())).or_default();
+            if !list.iter().any(|one| Arc::ptr_eq(one, waiter)) {
+                list.push_back(Arc::clone(waiter));
+                self.counts[shard].fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Takes `waiter` off its keys; more than once does no harm.
+    pub fn end_wait(&self, waiter: &Arc<Waiter>) {
+        for key in waiter.keys.iter().map(OwnedKey::key) {
+            let shard = Keyspace::shard_of(key.hash);
+            let name = (waiter.db_index, Box::from(key.bytes));
+            let mut waiting = self.waiting[shard].lock();
+            let Some(list) = waiting.get_mut(&name) else { continue };
+            let before = list.len();
+            list.retain(|one| !Arc::ptr_eq(one, waiter));
+            let removed = before - list.len();
+            if list.is_empty() {
+                waiting.remove(&name);
+            }
+            self.counts[shard].fetch_sub(removed as u32, Ordering::Relaxed);
+        }
+    }
+
+    /// Who has waited longest for `key`.
+    pub fn first_waiter(&self, db_index: usize, key: Key<'_>) -> Option<Arc<Waiter>> {
+        let waiting = self.waiting[Keyspace::shard_of(key.hash)].lock();
+        waiting.get(&(db_index, Box::from(key.bytes)))?.front().cloned()
+    }
+
+    /// How many keys somebody waits for.
+    pub fn awaited_keys(&self) -> usize {
+        self.waiting.iter().map(|shard| shard.lock().len()).sum()
+    }
+
+    /// Tells those who watch `key` that it changed, and adds it to `ready` if somebody waits for it.
+    /// The caller holds its shard locked.
     #[cold]
-    pub fn touch(&self, db_index: usize, key: Key<'_>) {
+    pub fn touch(&self, db_index: usize, key: Key<'_>, ready: &mut Vec<(usize, OwnedKey)>) {
+        if self.first_waiter(db_index, key).is_some() {
+            ready.push((db_index, OwnedKey::of(key)));
+        }
         let by_hash = self.watched[Keyspace::shard_of(key.hash)].lock();
         for one in by_hash.get(&key.hash).into_iter().flatten() {
             if one.db_index == db_index && *one.key == *key.bytes {

@@ -25,6 +25,8 @@ const HTTP_WARNING_INTERVAL: Duration = Duration::from_secs(60);
 pub struct Server {
     /// The data.
     pub keyspace: Keyspace,
+    /// Clients that wait for a key.
+    pub blocked_clients: AtomicUsize,
     /// Who hears which channels.
     pub pubsub: PubSub,
     /// Who is to hear of changes of keys.
@@ -78,6 +80,7 @@ impl Server {
     pub fn new(settings: Settings, worker_count: usize) -> Server {
         Server {
             keyspace: Keyspace::new(),
+            blocked_clients: AtomicUsize::new(0),
             pubsub: PubSub::default(),
             observers: Observers::default(),
             commands: CommandTable::new(commands::FAMILIES),

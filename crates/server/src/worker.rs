@@ -115,6 +115,7 @@ async fn run(server: Arc<Server>, index: usize, inbox: Receiver<Accepted>) {
             stats: Arc::clone(&server.worker_stats[index]),
             settings: server.settings(),
             patterns: KnownPatterns::default(),
+            ready: Vec::new(),
             discarded: Vec::new(),
         },
         scratch: Scratch::default(),

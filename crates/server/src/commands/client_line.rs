@@ -73,6 +73,7 @@ pub fn push(out: &mut Vec<u8>, client: &ClientInfo, names: &CommandNames, clock:
 /// The letters of what sets the client apart, `N` if nothing does.
 fn flags(client: &ClientInfo) -> String {
     let letters: String = [
+        ('b', client.is_blocked.load(Ordering::Relaxed)),
         ('P', client.is_subscriber()),
         ('x', client.queued_commands.load(Ordering::Relaxed) >= 0),
         ('U', client.address.is_none()),

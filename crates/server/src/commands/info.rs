@@ -153,7 +153,7 @@ fn clients(server: &Server, _keyspace: &mut Whole<'_>, fields: &mut Fields) {
     let output = most(|client| client.waiting_output_bytes());
     fields.put("client_recent_max_input_buffer", input);
     fields.put("client_recent_max_output_buffer", output);
-    fields.put("blocked_clients", 0);
+    fields.put("blocked_clients", server.blocked_clients.load(Ordering::Relaxed));
     fields.put("tracking_clients", 0);
     fields.put("pubsub_clients", clients.iter().filter(|client| client.is_subscriber()).count());
     let watching = |client: &std::sync::Arc<crate::client::ClientInfo>| {
@@ -162,7 +162,7 @@ fn clients(server: &Server, _keyspace: &mut Whole<'_>, fields: &mut Fields) {
     fields.put("watching_clients", clients.iter().filter(|client| watching(client)).count());
     fields.put("clients_in_timeout_table", 0);
     fields.put("total_watched_keys", server.observers.watched_keys());
-    fields.put("total_blocking_keys", 0);
+    fields.put("total_blocking_keys", server.observers.awaited_keys());
     fields.put("total_blocking_keys_on_nokey", 0);
 }
 

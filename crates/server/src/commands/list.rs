@@ -145,7 +145,8 @@ fn pop(
     Ok(Effect::changed(1))
 }
 
-fn pop_count(
+/// Pops up to `wanted` elements, answered as an array.
+pub(super) fn pop_count(
     context: &mut Context<'_>,
     db: &mut Db,
     key: Key<'_>,
@@ -383,11 +384,6 @@ fn lmove(
     args: Args<'_>,
     reply: &mut Reply<'_>,
 ) -> Outcome {
-    let side = |word| match word {
-        word if is_word(word, "left") => Ok(Side::Left),
-        word if is_word(word, "right") => Ok(Side::Right),
-        _ => Err(SYNTAX),
-    };
     let (from, to) = (side(args.at(3))?, side(args.at(4))?);
     move_element(context, locked, reply, from, to)
 }
@@ -401,8 +397,17 @@ fn rpoplpush(
     move_element(context, locked, reply, Side::Right, Side::Left)
 }
 
+/// An end of a list by its word.
+pub(super) fn side(word: &[u8]) -> Result<Side, CommandError> {
+    match word {
+        word if is_word(word, "left") => Ok(Side::Left),
+        word if is_word(word, "right") => Ok(Side::Right),
+        _ => Err(SYNTAX),
+    }
+}
+
 /// Moves an element from an end of the list at the first key to an end of that at the second.
-fn move_element(
+pub(super) fn move_element(
     context: &mut Context<'_>,
     locked: &mut Locked<'_>,
     reply: &mut Reply<'_>,

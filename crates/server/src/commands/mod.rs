@@ -1,9 +1,12 @@
 //! All commands, one file a family; each family's table stands at the bottom of its file.
 
+pub mod bitmap;
+pub mod blocking;
 pub mod client;
 pub mod client_line;
 pub mod config;
 pub mod connection;
+pub mod counted;
 pub mod debug;
 pub mod hash;
 pub mod info;
@@ -25,12 +28,16 @@ use crate::command::Command;
 pub const FAMILIES: &[&[Command]] = &[
     keys::COMMANDS,
     string::COMMANDS,
+    bitmap::COMMANDS,
     list::COMMANDS,
     hash::COMMANDS,
     set::COMMANDS,
     set_operations::COMMANDS,
     zset::COMMANDS,
     zset::range::COMMANDS,
+    zset::algebra::COMMANDS,
+    counted::COMMANDS,
+    blocking::COMMANDS,
     stream::COMMANDS,
     transaction::COMMANDS,
     pubsub::COMMANDS,

@@ -1,6 +1,7 @@
 //! Sorted sets: adding, removing and popping members, and what is asked of single ones. Commands on
 //! ranges of members are in `range`.
 
+pub mod algebra;
 pub mod range;
 
 use engine::listpack;

@@ -56,7 +56,7 @@ pub const PARAMETERS: &[Parameter] = &[
         s.query_bytes_max = v as usize;
     }),
     list("client-output-buffer-limit", get_output_limits, set_output_limits)
-        .note("there are ordinary clients only so far"),
+        .note("there are no replicas so far"),
     memory("maxmemory", (0, i64::MAX), |s| s.memory_bytes_max as i64, |s, v| {
         s.memory_bytes_max = v as u64;
     })

@@ -1,6 +1,7 @@
 //! A server inside this process, and connections to it: what clients see on the wire, byte for byte.
 
 mod bad_input;
+mod blocking;
 mod commands;
 mod crowds;
 mod pubsub;

@@ -3,6 +3,7 @@
 pub mod kinds;
 pub mod pattern;
 
+mod bitmap;
 mod hash;
 mod keys;
 mod list;
@@ -50,7 +51,7 @@ pub struct Family {
 }
 
 /// All families.
-pub const FAMILIES: [&Family; 8] = [
+pub const FAMILIES: [&Family; 9] = [
     &string::FAMILY,
     &keys::FAMILY,
     &list::FAMILY,
@@ -59,6 +60,7 @@ pub const FAMILIES: [&Family; 8] = [
     &zset::FAMILY,
     &stream::FAMILY,
     &transactions::FAMILY,
+    &bitmap::FAMILY,
 ];
 
 /// Every round starts with one key of each type, so that any command meets wrong types.

@@ -69,9 +69,16 @@ const NOT_QUEUED: &str = "(error) ERR Command '";
 const FLOAT_MESSAGE: &str = "(error) ERR value is not a valid float";
 
 /// Each group has its reason above it.
-const KNOWN: [Known; 24] = [
+const KNOWN: [Known; 29] = [
     // Options are checked before the key is looked up, since 7.2.
     known_of_70("GETEX", "", "(error) ERR", Verdict::Same),
+    // So are the ends of a range of bits.
+    known_of_70("BITCOUNT", "(integer)", "(error) ERR", Verdict::Same),
+    known_of_70("BITCOUNT", "(error) WRONGTYPE", "(error) ERR", Verdict::Same),
+    known_of_70("BITPOS", "(integer)", "(error) ERR", Verdict::Same),
+    known_of_70("BITPOS", "(error) WRONGTYPE", "(error) ERR", Verdict::Same),
+    // Valkey 9.1 takes a range of bits without an end.
+    known_of_valkey("BITCOUNT", always, "", "(error) ERR syntax error", Verdict::Same),
     // The smallest integer has no counterpart above zero, and is refused since 7.2.
     known_of_70("LREM", "", RANGE_MESSAGE, Verdict::Parted),
     known_of_70("LPOS", "", RANGE_MESSAGE, Verdict::Same),

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use engine::zset::Zset;
 use engine::zset::range::{LexRange, ScoreRange, limit_ranks, ranks_of_indexes};
+use engine::zset::{AddFlags, Zset};
 use engine::{Db, Key};
 use resp::args::Args;
 use resp::reply::Reply;
@@ -207,6 +207,33 @@ fn read(
         shape.pair(reply, name, score);
     }
     Ok(Effect::NONE)
+}
+
+/// The members that the arguments of a reading command choose, as a sorted set (`ZRANGESTORE`, whose
+/// arguments from the second key on are those of `ZRANGE`).
+pub fn chosen(
+    context: &mut Context<'_>,
+    db: &mut Db,
+    key: Key<'_>,
+    args: Args<'_>,
+) -> Result<Zset, CommandError> {
+    let options = RangeOptions::read(args, Form { by: None, reverse: None })?;
+    if options.with_scores {
+        return Err(SYNTAX);
+    }
+    let (first, second) = (args.at(2), args.at(3));
+    let (min, max) =
+        if options.reverse && options.by != By::Index { (second, first) } else { (first, second) };
+    let bounds = Bounds::read(options.by, min, max)?;
+    let mut chosen = Zset::new();
+    if let Some(zset) = elements::lookup::<Zset>(context, db, key)? {
+        let ranks = options.limited(bounds.ranks(zset, options.reverse));
+        let mut digits = itoa::Buffer::new();
+        for (name, score) in zset.iter(ranks, false) {
+            chosen.add(name.text(&mut digits), score, AddFlags::default(), context.limits());
+        }
+    }
+    Ok(chosen)
 }
 
 fn zcount(
