@@ -67,7 +67,7 @@ impl Dialer {
     }
 
     /// The same with another longest wait for a connection to be accepted, and for each answer of a handshake.
-    pub(crate) fn within(self, patience: Duration) -> Self {
+    pub fn within(self, patience: Duration) -> Self {
         Self { patience, ..self }
     }
 

@@ -13,6 +13,7 @@ mod lists;
 mod memtier_benchmark;
 mod oracle;
 mod redis_benchmark;
+mod redis_cli;
 mod server;
 mod sets;
 mod sorted_sets;

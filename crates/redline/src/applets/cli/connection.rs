@@ -2,21 +2,25 @@
 //!
 //! Nothing is known here of prompts, output or retries: `session` does that for commands, and the measurement modes for themselves.
 
-use std::io::{self, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
-use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::net::UnixStream;
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::{AsFd as _, BorrowedFd};
 use std::time::Duration;
 
+use load::RunError;
+use load::plan::{Address, Target};
+use load::stream::{Dialer, Stream};
 use resp::{DecodeError, Value, ValueDecoder, encode};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
+use rustix::net::sockopt;
 
 use super::options::{Options, Protocol};
 use crate::applets::redis_benchmark::server_config::system_text;
 
 /// Bytes asked of the socket at once.
 const READ_BYTES: usize = 16 << 10;
+/// Bytes written at once when replies are read in between: a socket that is ready for any takes these without a wait.
+const WRITE_BYTES: usize = 1 << 10;
 /// Idle time after which the system asks whether the server is still there, as the original sets it.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// Bytes already taken from the front of the input before it is moved up.
@@ -61,13 +65,12 @@ pub enum LinkError {
 }
 
 /// What a wait for data ended with.
-#[allow(dead_code)] // Its first caller is on its way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Readiness {
     /// Something can be read from the server, be it the end.
     Server,
-    /// The other file has something.
-    Other,
+    /// The other file of this index has something.
+    Other(usize),
     /// The time is up.
     TimedOut,
 }
@@ -83,22 +86,15 @@ pub struct Connection {
     output: Vec<u8>,
 }
 
-/// A socket of either kind.
-#[derive(Debug)]
-enum Stream {
-    Tcp(TcpStream),
-    Unix(UnixStream),
-}
-
 impl Connection {
     /// Connects and sends nothing.
     ///
     /// # Errors
     /// [`OpenError::Connect`].
     pub fn connect(options: &Options) -> Result<Self, OpenError> {
-        let stream = Stream::connect(options).map_err(|source| OpenError::Connect {
+        let stream = dial(options).map_err(|error| OpenError::Connect {
             place: options.place(),
-            reason: system_text(&source),
+            reason: reason(error),
         })?;
         Ok(Self {
             stream,
@@ -211,14 +207,7 @@ impl Connection {
         let Some((value, length)) = self.decoder.next(&self.input[self.taken..])? else {
             return Ok(None);
         };
-        self.taken += length;
-        if self.taken == self.input.len() {
-            self.input.clear();
-            self.taken = 0;
-        } else if self.taken > COMPACT_BYTES {
-            self.input.drain(..self.taken);
-            self.taken = 0;
-        }
+        self.consume(length);
         Ok(Some(value))
     }
 
@@ -241,18 +230,22 @@ impl Connection {
         }
     }
 
-    /// Waits until the server or `other` has something to read, or `timeout` is over.
+    /// Waits until one of `others` or the server has something to read, or `timeout` is over. Of several that have,
+    /// the first one counts, and the server last.
     ///
     /// # Errors
     /// [`LinkError::Io`].
-    #[allow(dead_code)] // Its first caller is on its way.
-    pub fn wait(
-        &self,
-        other: Option<BorrowedFd<'_>>,
+    pub fn wait_for(
+        &mut self,
+        others: &[BorrowedFd<'_>],
         timeout: Option<Duration>,
     ) -> Result<Readiness, LinkError> {
-        let mut files = vec![PollFd::from_borrowed_fd(self.stream.as_fd(), PollFlags::IN)];
-        files.extend(other.map(|other| PollFd::from_borrowed_fd(other, PollFlags::IN)));
+        if self.stream.has_buffered() {
+            return Ok(Readiness::Server);
+        }
+        let mut files: Vec<PollFd<'_>> =
+            others.iter().map(|file| PollFd::from_borrowed_fd(*file, PollFlags::IN)).collect();
+        files.push(PollFd::from_borrowed_fd(self.stream.as_fd(), PollFlags::IN));
         let timeout = timeout.map(|timeout| Timespec {
             tv_sec: timeout.as_secs() as i64,
             tv_nsec: timeout.subsec_nanos().into(),
@@ -260,13 +253,67 @@ impl Connection {
         loop {
             match poll(&mut files, timeout.as_ref()) {
                 Ok(0) => return Ok(Readiness::TimedOut),
-                Ok(_) if files.get(1).is_some_and(|other| !other.revents().is_empty()) => {
-                    return Ok(Readiness::Other);
+                Ok(_) => {
+                    let ready = files.iter().position(|file| !file.revents().is_empty());
+                    return Ok(match ready {
+                        Some(index) if index < others.len() => Readiness::Other(index),
+                        _ => Readiness::Server,
+                    });
                 }
-                Ok(_) => return Ok(Readiness::Server),
                 Err(Errno::INTR) => {}
                 Err(error) => return Err(LinkError::Io(error.into())),
             }
+        }
+    }
+
+    /// Writes some of `bytes`, and reads whenever the server has something to say: it waits for neither alone. The result
+    /// is how many were written; it may be 0.
+    ///
+    /// # Errors
+    /// [`LinkError::Closed`] and [`LinkError::Io`].
+    pub fn write_or_read(&mut self, bytes: &[u8]) -> Result<usize, LinkError> {
+        let ready = loop {
+            let both = PollFlags::IN | PollFlags::OUT;
+            let mut files = [PollFd::from_borrowed_fd(self.stream.as_fd(), both)];
+            match poll(&mut files, None) {
+                Ok(_) => break files[0].revents(),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(LinkError::Io(error.into())),
+            }
+        };
+        if self.stream.has_buffered() || ready.intersects(PollFlags::IN | PollFlags::HUP) {
+            self.fill()?;
+        }
+        if !ready.contains(PollFlags::OUT) {
+            return Ok(0);
+        }
+        let piece = &bytes[..bytes.len().min(WRITE_BYTES)];
+        self.write(piece)?;
+        Ok(piece.len())
+    }
+
+    /// Takes at least one and at most `most` received bytes that are no replies.
+    ///
+    /// # Errors
+    /// [`LinkError::Closed`] and [`LinkError::Io`].
+    pub fn bytes(&mut self, most: usize) -> Result<Vec<u8>, LinkError> {
+        if self.taken == self.input.len() {
+            self.fill()?;
+        }
+        let end = self.input.len().min(self.taken.saturating_add(most));
+        let bytes = self.input[self.taken..end].to_vec();
+        self.consume(bytes.len());
+        Ok(bytes)
+    }
+
+    fn consume(&mut self, length: usize) {
+        self.taken += length;
+        if self.taken == self.input.len() {
+            self.input.clear();
+            self.taken = 0;
+        } else if self.taken > COMPACT_BYTES {
+            self.input.drain(..self.taken);
+            self.taken = 0;
         }
     }
 
@@ -281,48 +328,31 @@ impl Connection {
     }
 }
 
-impl Stream {
-    fn connect(options: &Options) -> io::Result<Self> {
-        if let Some(path) = &options.socket {
-            return UnixStream::connect(path).map(Self::Unix);
-        }
-        let mut last = io::Error::from(io::ErrorKind::NotFound);
-        for address in (options.host.as_str(), options.port).to_socket_addrs()? {
-            let connected = match options.connect_timeout {
-                Some(timeout) => TcpStream::connect_timeout(&address, timeout),
-                None => TcpStream::connect(address),
-            };
-            match connected {
-                Ok(stream) => {
-                    stream.set_nodelay(true)?;
-                    rustix::net::sockopt::set_socket_keepalive(&stream, true)?;
-                    rustix::net::sockopt::set_tcp_keepidle(&stream, KEEP_ALIVE)?;
-                    return Ok(Self::Tcp(stream));
-                }
-                Err(error) => last = error,
-            }
-        }
-        Err(last)
+/// A stream to the server, encrypted if that was asked for.
+fn dial(options: &Options) -> Result<Stream, RunError> {
+    let address = match &options.socket {
+        Some(path) => Address::Unix { path: path.clone() },
+        None => Address::Tcp { host: options.host.clone(), port: options.port },
+    };
+    let target = Target { address, tls: options.tls.settings(), ..Target::tcp("", 0) };
+    let mut dialer = Dialer::new(&target)?;
+    if let Some(timeout) = options.connect_timeout {
+        dialer = dialer.within(timeout);
     }
-
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        match self {
-            Self::Tcp(stream) => stream.as_fd(),
-            Self::Unix(stream) => stream.as_fd(),
-        }
+    let stream = dialer.dial()?;
+    if options.socket.is_none() {
+        let kept = sockopt::set_socket_keepalive(&stream, true)
+            .and_then(|()| sockopt::set_tcp_keepidle(&stream, KEEP_ALIVE));
+        kept.map_err(|error| RunError::System(error.into()))?;
     }
+    Ok(stream)
+}
 
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Self::Tcp(stream) => stream.read(buffer),
-            Self::Unix(stream) => stream.read(buffer),
-        }
-    }
-
-    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        match self {
-            Self::Tcp(stream) => stream.write_all(bytes),
-            Self::Unix(stream) => stream.write_all(bytes),
-        }
+/// Why there is no stream, in the original's words where it has any.
+fn reason(error: RunError) -> String {
+    match error {
+        RunError::Resolve { source, .. } | RunError::Connect { source, .. } => system_text(&source),
+        RunError::Tls { source, .. } => format!("SSL_connect failed: {source}"),
+        error => error.to_string(),
     }
 }

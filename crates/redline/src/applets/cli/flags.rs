@@ -12,18 +12,13 @@ use crate::applets::redis_benchmark::flags::number;
 use crate::applets::server_uri;
 use crate::flags::layout::{Layout, NameStyle};
 use crate::flags::manual::{self, Manual};
+use crate::flags::tls;
 use crate::flags::{Flag, Section, Stop, linear, option, switch};
 
 /// Longest interval, in seconds: what is beyond is cut to it.
 const MAX_INTERVAL_S: f64 = 1e9;
 /// The shape of the help: that of the original.
 const LAYOUT: Layout = Layout { indent: 2, column: 21, name: NameStyle::First };
-
-/// Remembers the first option that can't be served yet.
-fn not_yet(options: &mut Options, name: &str) -> Result<(), Stop> {
-    options.unavailable.get_or_insert(name.into());
-    Ok(())
-}
 
 /// Options for the connection.
 const CONNECTION: &[Flag<Options>] = &[
@@ -113,53 +108,15 @@ const CONNECTION: &[Flag<Options>] = &[
         options.cluster = true;
         Ok(())
     }),
-    switch(&["--tls"], "Connect by TLS. Not available yet.", |options, _| {
-        not_yet(options, "--tls")
-    }),
-    option(
-        &["--sni"],
-        "<host>",
-        "Name of the server to ask for by TLS. Not available yet.",
-        |options, _| not_yet(options, "--sni"),
-    ),
-    option(
-        &["--cacert"],
-        "<file>",
-        "Certificates of the authorities to trust. Not available yet.",
-        |options, _| not_yet(options, "--cacert"),
-    ),
-    option(
-        &["--cacertdir"],
-        "<dir>",
-        "Directory of such certificates. Not available yet.",
-        |options, _| not_yet(options, "--cacertdir"),
-    ),
-    switch(
-        &["--insecure"],
-        "Do not check the server's certificate. Not available yet.",
-        |options, _| not_yet(options, "--insecure"),
-    ),
-    option(
-        &["--cert"],
-        "<file>",
-        "Certificate to show to the server. Not available yet.",
-        |options, _| not_yet(options, "--cert"),
-    ),
-    option(&["--key"], "<file>", "Key of that certificate. Not available yet.", |options, _| {
-        not_yet(options, "--key")
-    }),
-    option(
-        &["--tls-ciphers"],
-        "<list>",
-        "Ciphers for TLS 1.2. Not available yet.",
-        |options, _| not_yet(options, "--tls-ciphers"),
-    ),
-    option(
-        &["--tls-ciphersuites"],
-        "<list>",
-        "Cipher suites for TLS 1.3. Not available yet.",
-        |options, _| not_yet(options, "--tls-ciphersuites"),
-    ),
+    tls::tls(),
+    tls::sni(),
+    tls::ca_file(),
+    tls::ca_directory(),
+    tls::insecure(),
+    tls::certificate(),
+    tls::key(),
+    tls::ciphers(),
+    tls::ciphersuites(),
     switch(
         &["--no-auth-warning"],
         "Do not warn of a password on the command line.",
@@ -629,7 +586,7 @@ pub fn usage(program: &str) -> String {
 fn apply_uri(options: &mut Options, text: &str) -> Result<(), String> {
     let uri = server_uri::parse(text)?;
     if uri.is_tls {
-        options.unavailable.get_or_insert("rediss://".into());
+        options.tls.turn_on();
     }
     if uri.password.is_some() {
         (options.user, options.password) = (uri.user, uri.password);

@@ -32,6 +32,24 @@ pub fn reply(value: &Value, options: &Options, is_verbatim: bool) -> Vec<u8> {
     out
 }
 
+/// A message that keys which the client tracks have changed, as people read it; `None` for any other value.
+pub fn invalidation(value: &Value) -> Option<Vec<u8>> {
+    let Value::Push(elements) = value else { return None };
+    let [kind, keys] = elements.as_slice() else { return None };
+    if kind.as_bytes() != Some(b"invalidate") {
+        return None;
+    }
+    let mut out = b"-> invalidate: ".to_vec();
+    match keys {
+        Value::Array(keys) => joined(&mut out, keys, b", ", |out, key| {
+            push_repr(out, key.as_bytes().unwrap_or_default());
+        }),
+        _ => out.extend_from_slice(b"(nil)"),
+    }
+    out.push(b'\n');
+    Some(out)
+}
+
 /// With types and indices, one element a line; nested lines are `indent` columns in.
 pub fn standard(out: &mut Vec<u8>, value: &Value, indent: usize) {
     match value {
@@ -198,7 +216,15 @@ fn map(out: &mut Vec<u8>, pairs: &[(Value, Value)], indent: usize) {
         // The line end behind the key: its value follows in the same line.
         out.pop();
         out.extend_from_slice(b" => ");
-        standard(out, value, indent + width + 2);
+        let start = out.len();
+        let inner = indent + width + 2;
+        standard(out, value, inner);
+        // A value of several lines begins in one of its own.
+        let body = out.len() - 1;
+        if out[start..body].contains(&b'\n') {
+            let gap = format!("\n{:inner$}", "");
+            out.splice(start..start, gap.into_bytes());
+        }
     }
 }
 
@@ -226,4 +252,51 @@ fn joined<T>(
 fn line(out: &mut Vec<u8>, parts: &[&[u8]]) {
     parts.iter().for_each(|part| out.extend_from_slice(part));
     out.push(b'\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(wire: &str) -> String {
+        let value = resp::ValueDecoder::new().next(wire.as_bytes()).unwrap().unwrap().0;
+        let mut out = Vec::new();
+        standard(&mut out, &value, 0);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn nested_values_are_indented_below_their_index() {
+        assert_eq!(
+            shown("*2\r\n:1\r\n*2\r\n$1\r\na\r\n*1\r\n_\r\n"),
+            "1) (integer) 1\n2) 1) \"a\"\n   2) 1) (nil)\n"
+        );
+        let ten = format!("*10\r\n{}", ":0\r\n".repeat(10));
+        assert!(shown(&ten).starts_with(" 1) (integer) 0\n 2) "), "{}", shown(&ten));
+        assert_eq!(shown("~1\r\n#t\r\n"), "1~ (true)\n");
+        assert_eq!(shown("%0\r\n"), "(empty hash)\n");
+    }
+
+    #[test]
+    fn a_value_of_several_lines_begins_below_its_key() {
+        assert_eq!(
+            shown("%2\r\n+a\r\n*1\r\n:9\r\n+b\r\n*1\r\n*2\r\n:1\r\n:2\r\n"),
+            "1# a => 1) (integer) 9\n2# b => \n   1) 1) (integer) 1\n      2) (integer) 2\n"
+        );
+    }
+
+    #[test]
+    fn an_invalidation_names_its_keys() {
+        let value = |wire: &[u8]| resp::ValueDecoder::new().next(wire).unwrap().unwrap().0;
+        let keys = value(b">2\r\n$10\r\ninvalidate\r\n*2\r\n$1\r\na\r\n$1\r\nb\r\n");
+        assert_eq!(invalidation(&keys).unwrap(), b"-> invalidate: \"a\", \"b\"\n");
+        assert_eq!(invalidation(&value(b"*0\r\n")), None);
+    }
+
+    #[test]
+    fn quoted_json_doubles_every_backslash() {
+        let mut out = Vec::new();
+        json(&mut out, &Value::Bulk(b"\xff\"".to_vec()), true);
+        assert_eq!(out, br#""\\xff\\"""#);
+    }
 }

@@ -2,11 +2,20 @@
 //!
 //! The options become [`options::Options`]; a mode or a session of commands is carried out over one blocking [`connection`].
 
+mod askpass;
 pub mod connection;
+mod docs;
+mod editing;
 mod flags;
 mod format;
 mod modes;
+mod one_shot;
 pub mod options;
+mod pipe;
+mod prompt;
+mod rdb;
+mod replica;
+mod scan;
 mod session;
 
 use std::ffi::OsString;
@@ -16,13 +25,12 @@ use std::process::ExitCode;
 use super::Applet;
 use crate::flags::Stop;
 use options::{Mode, Options, Output};
-use session::Session;
 
 /// The row of redis-cli.
 pub const APPLET: Applet = Applet {
     name: "cli",
     links: &["redis-cli", "valkey-cli"],
-    summary: "commands and latency modes, in the clothes of redis-cli",
+    summary: "commands, a prompt and latency modes, in the clothes of redis-cli",
     manual: flags::manual,
     run,
 };
@@ -63,6 +71,9 @@ fn start(program: &str, mut options: Options) -> anyhow::Result<ExitCode> {
         eprintln!("{program}: {name} is not available");
         return Ok(ExitCode::FAILURE);
     }
+    if options.ask_password {
+        options.password = Some(askpass::password()?);
+    }
     if options.password.is_none() {
         options.password = std::env::var(PASSWORD_VARIABLE).ok().filter(|text| !text.is_empty());
     }
@@ -71,12 +82,20 @@ fn start(program: &str, mut options: Options) -> anyhow::Result<ExitCode> {
         options.output = Output::Raw;
     }
     match options.mode {
-        Some(Mode::ClusterManager | Mode::Replica | Mode::Rdb | Mode::Pipe | Mode::Scan) => {
-            eprintln!("{program}: this mode is not available yet");
+        Some(Mode::ClusterManager) => {
+            let command = &options.cluster_command[0];
+            eprintln!(
+                "{program}: --cluster {command} is not available; the original's cluster manager does it"
+            );
             Ok(ExitCode::FAILURE)
         }
+        Some(Mode::Rdb) => rdb::run(&options),
+        Some(Mode::Replica) => replica::run(&options),
+        Some(Mode::Pipe) => pipe::run(&options),
+        Some(Mode::Scan) => scan::run(&options),
         Some(mode) => modes::run(program, mode, &options),
-        None => Session::new(options).one_shot(),
+        None if options.command.is_empty() && options.eval.is_none() => prompt::run(options),
+        None => one_shot::run(options),
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::flags::tls::{HasTls, TlsChoice};
+
 /// Seconds without a reply after which `--pipe` gives up.
 const PIPE_TIMEOUT_S: u64 = 30;
 /// Keys that a SCAN is asked to return.
@@ -79,6 +81,8 @@ pub struct Options {
     pub socket: Option<String>,
     /// Longest wait for a connection; `None` leaves it to the system.
     pub connect_timeout: Option<Duration>,
+    /// Encryption.
+    pub tls: TlsChoice,
     /// User name for `AUTH`; needs a password.
     pub user: Option<String>,
     /// Password for `AUTH`.
@@ -172,6 +176,7 @@ impl Default for Options {
             port: 6379,
             socket: None,
             connect_timeout: None,
+            tls: TlsChoice::default(),
             user: None,
             password: None,
             ask_password: false,
@@ -215,6 +220,12 @@ impl Default for Options {
             warnings: Vec::new(),
             command: Vec::new(),
         }
+    }
+}
+
+impl HasTls for Options {
+    fn tls_choice(&mut self) -> &mut TlsChoice {
+        &mut self.tls
     }
 }
 
