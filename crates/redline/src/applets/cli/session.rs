@@ -518,16 +518,17 @@ fn told(result: Result<(), OpenError>) -> bool {
 fn is_verbatim(command: &[Vec<u8>]) -> bool {
     let name = lower(&command[0]);
     let second = command.get(1).map(|word| lower(word)).unwrap_or_default();
-    match (name.as_str(), second.as_str(), command.len()) {
-        ("info" | "lolwut", _, _) => true,
-        ("debug", "htstats" | "htstats-key" | "client-eviction", _) => true,
-        ("memory", "malloc-stats" | "doctor", _) => true,
-        ("cluster", "nodes" | "info", 2) => true,
-        ("client", "list" | "info", _) => true,
-        ("latency", "graph", 3) | ("latency", "doctor", 2) => true,
-        ("proxy", "info", _) => true,
-        _ => false,
-    }
+    matches!(
+        (name.as_str(), second.as_str(), command.len()),
+        ("info" | "lolwut", _, _)
+            | ("debug", "htstats" | "htstats-key" | "client-eviction", _)
+            | ("memory", "malloc-stats" | "doctor", _)
+            | ("cluster", "nodes" | "info", 2)
+            | ("client", "list" | "info", _)
+            | ("latency", "graph", 3)
+            | ("latency", "doctor", 2)
+            | ("proxy", "info", _)
+    )
 }
 
 /// The kind of a message of subscriptions: `message`, `subscribe` and their relatives.
