@@ -56,7 +56,7 @@ const COMMANDS: [&str; 27] = [
     "debug protocol push",
 ];
 /// Command lines that are about options, places and statuses.
-const LINES: [&str; 40] = [
+const LINES: [&str; 39] = [
     "-e incr list",
     "-e get list",
     "-r 3 incr number",
@@ -74,7 +74,6 @@ const LINES: [&str; 40] = [
     "-x -X tag get",
     "-2 -3 ping",
     "-c -s /nonexistent ping",
-    "--ldb",
     "--show-pushes maybe ping",
     "-s /nonexistent ping",
     "-p 1 ping",
