@@ -317,7 +317,6 @@ fn compare_recorded(server: &Peer) {
             "x" => (words, "from standard input"),
             "stdin" => (words, "set x y\nincr ctr2\nincr ctr2\n"),
             "pipe" => (words, "SET a b\r\nGET a\r\n"),
-            "eval" | "scan" => continue,
             _ => (words, ""),
         };
         if path.file_stem().is_some_and(|name| name == "stdin") {
