@@ -145,6 +145,14 @@ fn refuse(options: &Options) -> Result<(), String> {
         ("--read-preference nearest", options.read_preference == ReadPreference::Nearest),
         ("--read-preference-fallback", options.read_preference_fallback.is_some()),
         ("--failed-keys-file", options.failed_keys_file.is_some()),
+        (
+            "--client-stats with --cluster-mode",
+            options.cluster_mode && options.client_stats.is_some(),
+        ),
+        (
+            "--clients-start with --cluster-mode",
+            options.cluster_mode && options.clients_start.is_some(),
+        ),
     ] {
         if given {
             return Err(format!("{name} is not available yet"));

@@ -119,7 +119,7 @@ impl Stats {
             if !is_set_get && !options.miss_tracking {
                 row.forget_hits();
             }
-            row.has_bytes = !(is_set_get && kind.raw == "WAIT");
+            row.has_bytes = !(is_set_get && kind.raw == "WAIT") && step.cluster.is_none();
             row
         };
         let mut totals = Row::of(&step.totals, step.duration_ns, seconds);
@@ -132,6 +132,11 @@ impl Stats {
         totals.connection_errors = step.lifetime.connection_errors;
         totals.rates.connection_errors =
             per_second(step.lifetime.connection_errors, step.duration_ns);
+        if step.cluster.is_some() {
+            // Bytes of a cluster's nodes are not known by command.
+            totals.rates.in_bytes = per_second(step.bytes_in, step.duration_ns);
+            totals.rates.out_bytes = per_second(step.bytes_out, step.duration_ns);
+        }
         for node in step.cluster.iter().flat_map(|cluster| &cluster.nodes) {
             let rate = |class: &str| {
                 let count = node.retried.get(class).copied().unwrap_or(0);
