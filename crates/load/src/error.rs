@@ -101,6 +101,9 @@ pub enum RunError {
         /// What it said, or what it did not.
         message: String,
     },
+    /// A script of the mix could not go on.
+    #[error("script: {0}")]
+    Script(String),
     /// No reply within the plan's time limit.
     #[error("{address} has not answered for {waited_ms} ms")]
     Silent {

@@ -152,7 +152,7 @@ impl Mix {
 }
 
 /// The stream of requests of one connection.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Generator {
     random: Xoshiro256PlusPlus,
     index: u64,
@@ -179,6 +179,11 @@ impl Generator {
             following: Vec::new(),
             iterations_left: 0,
         }
+    }
+
+    /// Why a script of the mix could not go on: then the last command was not appended.
+    pub fn failure(&self) -> Option<&str> {
+        self.scratch.failure()
     }
 
     /// Appends the next command (or sequence) to `out` and says which entry it was, and the index of its label.

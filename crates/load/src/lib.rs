@@ -17,6 +17,7 @@ pub mod plan;
 pub mod record;
 pub mod run;
 mod scanner;
+mod script;
 pub mod session;
 mod start;
 pub mod stream;

@@ -407,6 +407,9 @@ pub enum CommandText {
     Line(String),
     /// Sent as it is, ended by CR LF: an inline command; placeholders as in `Arguments`.
     Inline(String),
+    /// Lua text that defines `generate()`, which returns the words of each command (resp-benchmark's `--lua`). It stands
+    /// alone in its entry, and is not for memcached.
+    Script(String),
     /// Writes an object of the plan.
     Store(Store),
     /// Reads objects of the plan.
@@ -721,7 +724,10 @@ impl Plan {
                     Err(PlanError::ScanAlone)
                 }
             }
-            CommandText::Arguments(_) | CommandText::Line(_) | CommandText::Inline(_) => Ok(()),
+            CommandText::Arguments(_)
+            | CommandText::Line(_)
+            | CommandText::Inline(_)
+            | CommandText::Script(_) => Ok(()),
         }
     }
 

@@ -219,6 +219,11 @@ impl Session {
         self.prefix_left = prefix;
     }
 
+    /// Why a script of the mix could not go on: then this session is of no use any more.
+    pub fn script_failure(&self) -> Option<&str> {
+        self.generator.failure()
+    }
+
     /// Gives up what is in flight, because the connection was lost; says how many measured requests that were.
     pub fn lose(&mut self, recorder: &mut Recorder) -> u64 {
         let mut lost = 0;

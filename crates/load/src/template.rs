@@ -14,6 +14,7 @@ use thiserror::Error;
 use crate::distribution::{Distribution, Turn};
 use crate::plan::objects::Objects;
 use crate::plan::{CommandText, Placeholders, Protocol};
+use crate::script::Script;
 use crate::template_text::{self, Parsed, Piece};
 use objects::{ObjectChunk, ObjectSource};
 
@@ -54,6 +55,9 @@ pub enum TemplateError {
     /// A field's length varies, and the template of an inline command has one length.
     #[error("a field of a data set can't stand in an inline command")]
     FieldInline,
+    /// A script that can't be used.
+    #[error("{0}")]
+    Script(String),
     /// The command would be larger than [`MAX_ENCODED_BYTES`].
     #[error("the command is larger than {MAX_ENCODED_BYTES} bytes")]
     TooLarge,
@@ -105,6 +109,8 @@ enum Chunk {
     OneOf { draw: usize, encoded: Arc<[Vec<u8>]> },
     /// The command, the cursor of the iteration, and what follows it.
     Scan { head: Vec<u8>, tail: Vec<u8> },
+    /// A whole command from a script.
+    Script(Arc<str>),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -172,6 +178,9 @@ impl Template {
         placeholders: &Placeholders,
         objects: &Arc<ObjectSource>,
     ) -> Result<Self, TemplateError> {
+        if let [CommandText::Script(text)] = commands {
+            return Self::of_script(text);
+        }
         let mut parser = template_text::Parser::new(placeholders, objects)?;
         let mut builder = Builder::default();
         let mut requests = Vec::with_capacity(commands.len());
@@ -200,9 +209,21 @@ impl Template {
         &self.requests
     }
 
-    /// True when a number counts up over all connections.
+    /// Loads the script once to see whether it can be: before any connection is made.
+    fn of_script(text: &str) -> Result<Self, TemplateError> {
+        Script::new(text, 0, 0, 1).map_err(TemplateError::Script)?;
+        Ok(Self {
+            chunks: vec![Chunk::Script(text.into())],
+            draws: Vec::new(),
+            requests: vec![RequestKind::Other],
+        })
+    }
+
+    /// True when a number counts up over all connections. A script is taken at its word.
     pub fn has_sequence(&self) -> bool {
-        self.draws.iter().any(Distribution::is_shared_sequence)
+        let in_script =
+            |chunk: &Chunk| matches!(chunk, Chunk::Script(text) if text.contains("sequence"));
+        self.draws.iter().any(Distribution::is_shared_sequence) || self.chunks.iter().any(in_script)
     }
 
     /// The value that the reply to the request rendered last must hold, where that is known.
@@ -251,6 +272,7 @@ impl Template {
                     encode::argument(out, itoa::Buffer::new().format(scratch.cursor).as_bytes());
                     out.extend_from_slice(tail);
                 }
+                Chunk::Script(text) => scratch.run_script(text, random, turn, out),
                 Chunk::Variable(pieces) => {
                     scratch.argument.clear();
                     for piece in pieces {
@@ -264,12 +286,45 @@ impl Template {
 }
 
 /// Space that rendering reuses from request to request.
-#[derive(Debug, Default, Clone)]
+#[derive(Debug, Default)]
 pub struct Scratch {
     values: Vec<u64>,
     argument: Vec<u8>,
     /// Where the next step of an iteration begins.
     pub(crate) cursor: u64,
+    script: Option<Script>,
+    failure: Option<String>,
+}
+
+impl Scratch {
+    /// Why the script could not go on; nothing that it was to append is there then.
+    pub fn failure(&self) -> Option<&str> {
+        self.failure.as_deref()
+    }
+
+    /// The virtual machine is made with the first command, seeded from the connection's stream.
+    fn run_script(
+        &mut self,
+        text: &str,
+        random: &mut Xoshiro256PlusPlus,
+        turn: Turn,
+        out: &mut Vec<u8>,
+    ) {
+        let script = match self.script.take() {
+            Some(script) => Ok(script),
+            None => Script::new(text, random.next_u64(), turn.index, turn.connections),
+        };
+        let start = out.len();
+        let appended = script.and_then(|script| {
+            let appended = script.append(out);
+            self.script = Some(script);
+            appended
+        });
+        if let Err(failure) = appended {
+            out.truncate(start);
+            self.failure = Some(failure);
+        }
+    }
 }
 
 #[derive(Default)]
@@ -446,7 +501,7 @@ fn eight_digits(value: u32) -> [u8; 8] {
 const ALPHANUMERICS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /// Fills the slot with random letters and digits, four from each random word: sixteen bits a letter leave no visible bias.
-fn write_alphanumerics(random: &mut Xoshiro256PlusPlus, slot: &mut [u8]) {
+pub(crate) fn write_alphanumerics(random: &mut Xoshiro256PlusPlus, slot: &mut [u8]) {
     for four in slot.chunks_mut(4) {
         let mut bits = random.next_u64();
         for byte in four {

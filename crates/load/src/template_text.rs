@@ -141,6 +141,10 @@ impl<'a> Parser<'a> {
             }
             CommandText::OneOf(one_of) => return Ok(self.one_of(one_of)),
             CommandText::Scan(scan) => return Ok(scan_parts(scan)),
+            CommandText::Script(_) => {
+                let reason = "a script stands alone in its entry";
+                return Err(TemplateError::Script(reason.into()));
+            }
         };
         if arguments.is_empty() {
             return Err(TemplateError::Empty);

@@ -491,6 +491,9 @@ impl<'run> Worker<'run> {
         let mut output = std::mem::take(&mut self.output);
         output.clear();
         let sent = slot.session.fill(now_ns, gate, self.shared.mix, &mut output);
+        if let Some(failure) = slot.session.script_failure() {
+            return Err(RunError::Script(failure.into()));
+        }
         if sent == 0 && slot.session.is_finished() {
             slot.finished = true;
             self.finished += 1;

@@ -11,7 +11,7 @@ use testkit::peer::Peer;
 use testkit::schema;
 
 use crate::redis_benchmark::{Outcome, STOPPED, run, shape, watch, words};
-use crate::store;
+use crate::{resp_benchmark, store};
 
 #[test]
 fn a_cluster_is_measured_as_a_whole() {
@@ -21,6 +21,30 @@ fn a_cluster_is_measured_as_a_whole() {
     redis_benchmark_prints_the_original_s_words(&cluster);
     commands_without_tags_are_routed(&cluster);
     valkey_s_words_and_replicas(&cluster);
+    resp_benchmark_loads_all_nodes(&cluster);
+}
+
+fn resp_benchmark_loads_all_nodes(cluster: &Cluster) {
+    (0..3).for_each(|node| assert_ok(&cluster.command(node, &["FLUSHALL"])));
+    let port = cluster.address(1).port().to_string();
+    let load = "SET {key sequence 500} {value 3}";
+    for line in [
+        &["-p", &port, "--cluster", "--load", "-c", "4", "-P", "5", "-n", "500", load][..],
+        &["-p", &port, "--cluster", "-c", "4", "-P", "5", "-n", "500", "GET {key uniform 500}"],
+    ] {
+        let outcome = resp_benchmark::run(line);
+        assert_eq!((outcome.stderr.as_str(), outcome.status), ("", 0), "{line:?}");
+    }
+    let keys = |node| match cluster.command(node, &["DBSIZE"]) {
+        testkit::reply::Value::Integer(keys) => keys,
+        other => panic!("{other:?}"),
+    };
+    let sizes = [keys(0), keys(1), keys(2)];
+    assert!(sizes.iter().sum::<i64>() == 500 && sizes.iter().all(|size| *size > 0), "{sizes:?}");
+}
+
+fn assert_ok(reply: &testkit::reply::Value) {
+    assert_eq!(*reply, testkit::reply::Value::Simple(b"OK".to_vec()));
 }
 
 fn bench_fills_measures_and_clears_all_nodes(cluster: &Cluster) {

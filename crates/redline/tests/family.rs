@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// The programs that links are made for.
-const PROGRAMS: [&str; 6] = [
+const PROGRAMS: [&str; 7] = [
     "redis-server",
     "valkey-server",
     "redis-cli",
     "valkey-cli",
     "redis-benchmark",
     "valkey-benchmark",
+    "resp-benchmark",
 ];
 
 /// A folder of the test's own, empty.
@@ -78,7 +79,16 @@ fn what_is_no_link_of_ours_is_kept_unless_forced() {
 fn the_help_shows_the_family_on_one_screen() {
     let help = printed(&["--help"]);
     assert!(help.lines().count() <= 24 && help.lines().all(|line| line.len() <= 80), "{help}");
-    for name in ["bench", "server", "cli", "redis-benchmark", "link", "man", "completions"] {
+    for name in [
+        "bench",
+        "server",
+        "cli",
+        "redis-benchmark",
+        "resp-benchmark",
+        "link",
+        "man",
+        "completions",
+    ] {
         assert!(help.contains(&format!("\n  {name} ")), "{name}: {help}");
     }
 }

@@ -14,6 +14,7 @@ mod memtier_benchmark;
 mod oracle;
 mod redis_benchmark;
 mod redis_cli;
+mod resp_benchmark;
 mod server;
 mod sets;
 mod sorted_sets;

@@ -7,6 +7,8 @@ mod link;
 mod man;
 mod memtier_benchmark;
 mod redis_benchmark;
+mod resp_benchmark;
+mod seed;
 mod server;
 mod server_uri;
 
@@ -41,6 +43,7 @@ pub const APPLETS: &[Applet] = &[
     cli::APPLET,
     redis_benchmark::APPLET,
     memtier_benchmark::APPLET,
+    resp_benchmark::APPLET,
     link::APPLET,
     man::APPLET,
     completions::APPLET,

@@ -3,7 +3,10 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;
 
-use super::{Flag, Section, Stop, Value, long_candidates, named};
+use super::{Flag, Section, Stop, Value, each, long_candidates, named};
+
+/// Columns that the usage may fill: those of a terminal less two.
+const USAGE_WIDTH: usize = 78;
 
 /// Reads the options wherever they stand up to a `--`, and gives back all other words in their order. Words that begin
 /// with a dash and are negative numbers or hold a space are no options.
@@ -32,6 +35,32 @@ pub fn parse<O>(
         }
     }
     if unknown.is_empty() { Ok(others) } else { Err(unrecognized(&unknown)) }
+}
+
+/// The usage as `argparse` folds it: the options in brackets, then the other words on a line of their own.
+pub fn usage<O>(sections: &'static [Section<O>], program: &str, others: &str) -> String {
+    let start = format!("usage: {program} ");
+    let mut text = start.clone();
+    let mut column = start.len();
+    for flag in each(sections).filter(|flag| !flag.is_hidden) {
+        let value = match flag.value {
+            Value::None => String::new(),
+            Value::Required(name) => format!(" {name}"),
+            Value::Optional(name) => format!(" [{name}]"),
+        };
+        let part = format!("[{}{value}]", flag.names[0]);
+        let is_first = column == start.len();
+        if !is_first && column + 1 + part.len() > USAGE_WIDTH {
+            text += &format!("\n{:indent$}", "", indent = start.len());
+            column = start.len();
+        } else if !is_first {
+            text.push(' ');
+            column += 1;
+        }
+        column += part.len();
+        text += &part;
+    }
+    text + &format!("\n{:indent$}{others}\n", "", indent = start.len())
 }
 
 /// The complaint about words that mean nothing.

@@ -26,7 +26,6 @@ pub enum NameStyle {
     /// Letter, long name and value, long names below each other: `  -h, --host=ADDR`, `      --tls`.
     Aligned,
     /// All spellings, each with the value: `  -v, --version`, `  --dbid DBID`.
-    #[allow(dead_code)] // Its first caller is on its way.
     All,
 }
 
@@ -35,7 +34,6 @@ pub const REDIS: Layout = Layout { indent: 1, column: 20, name: NameStyle::First
 /// As memtier_benchmark prints its options.
 pub const GETOPT: Layout = Layout { indent: 2, column: 33, name: NameStyle::Aligned };
 /// As Python's argparse prints options.
-#[allow(dead_code)] // Its first caller is on its way.
 pub const ARGPARSE: Layout = Layout { indent: 2, column: 22, name: NameStyle::All };
 
 impl Layout {

@@ -33,7 +33,6 @@
 //! [`manual`] makes a manual page of it and [`completions`] scripts for shells: an applet gives both in the field
 //! `manual` of its row, with [`manual::listings`].
 
-#[allow(dead_code)] // Its first caller is on its way.
 pub mod argparse;
 pub mod completions;
 pub mod getopt;

@@ -200,6 +200,9 @@ impl ClusterWorker<'_> {
             bytes.clear();
             let client = &mut self.clients[at];
             let (entry, command) = client.generator.next(self.shared.mix, &mut bytes);
+            if let Some(failure) = client.generator.failure() {
+                return Err(RunError::Script(failure.into()));
+            }
             if let Some((tags, slot)) = tag {
                 tags.put(slot, &mut bytes);
             }

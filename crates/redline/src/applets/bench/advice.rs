@@ -14,7 +14,10 @@ pub fn sentence(error: &RunError) -> String {
 fn advice(error: &RunError) -> &'static str {
     match error {
         // Those of TLS say themselves what to do.
-        RunError::Plan(_) | RunError::TlsSettings(_) | RunError::Tls { .. } => "",
+        RunError::Plan(_)
+        | RunError::Script(_)
+        | RunError::TlsSettings(_)
+        | RunError::Tls { .. } => "",
         RunError::Resolve { .. } => "check the host's name",
         RunError::Connect { .. } => {
             "start a server there, name another (redline bench redis://host:6379), or name none to \

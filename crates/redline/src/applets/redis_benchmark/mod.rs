@@ -18,7 +18,7 @@ use std::ffi::OsString;
 use std::io::{self, Read as _, Write as _};
 use std::process::ExitCode;
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use load::connect::ask;
@@ -28,7 +28,7 @@ use report::StepResult;
 use report::render::nodes;
 use resp::{Value, ValueDecoder};
 
-use super::Applet;
+use super::{Applet, seed};
 use crate::flags::Stop;
 use flags::Options;
 use idle::IdleEnd;
@@ -166,7 +166,7 @@ struct Runner<'a> {
 impl Runner<'_> {
     fn run(&mut self) -> Result<(), End> {
         let mut values = Values::new();
-        let mut seed = self.options.seed.unwrap_or_else(fresh_seed);
+        let mut seed = self.options.seed.unwrap_or_else(seed::fresh);
         let last = if self.options.from_stdin && !self.options.command.is_empty() {
             let mut argument = Vec::new();
             io::stdin().read_to_end(&mut argument)?;
@@ -285,12 +285,6 @@ fn sentence(step: &Step, error: RunError) -> String {
         RunError::Garbage { source, .. } => format!("Error: Protocol error, {source}"),
         other => format!("Error: {other}"),
     }
-}
-
-/// A seed that differs from run to run.
-fn fresh_seed() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    since.as_nanos() as u64 ^ u64::from(std::process::id())
 }
 
 /// Writes to standard output at once: live lines have no line end to wait for.
