@@ -95,6 +95,7 @@ fn the_items_of_the_white_paper_run_against_our_store() {
 fn scripts_by_digest_run_against_a_real_server() {
     let Some(server) = Peer::redis() else { return };
     let mut client = server.client();
+    client.command(&["FLUSHALL"]).unwrap();
     client.command(&["SCRIPT", "LOAD", "return redis.call('SET', KEYS[1], ARGV[1])"]).unwrap();
     let port = server.address.port().to_string();
     let outcome = run(&["-p", &port, "-n", "500", "-c", "4", EVALSHA]);
