@@ -30,7 +30,7 @@ use options::{Mode, Options, Output};
 pub const APPLET: Applet = Applet {
     name: "cli",
     links: &["redis-cli", "valkey-cli"],
-    summary: "commands, a prompt and latency modes, in the clothes of redis-cli",
+    summary: "a prompt, commands, latency modes: redis-cli",
     manual: flags::manual,
     run,
 };

@@ -44,7 +44,7 @@ fn start(program: &str, arguments: Vec<OsString>) -> anyhow::Result<ExitCode> {
         Err(Stop::Help) => return show(&flags::help(program)),
         Err(Stop::Version) => return show(&format!("{COMPATIBLE_VERSION}\n")),
         Err(Stop::Invalid(sentence) | Stop::Refused(sentence)) => {
-            eprint!("{}{program}: error: {sentence}\n", flags::usage(program));
+            eprintln!("{}{program}: error: {sentence}", flags::usage(program));
             return Ok(ExitCode::from(WRONG_ARGUMENTS));
         }
     };
