@@ -102,7 +102,6 @@ fn manual() -> Manual {
     let named = |name: &str, value: Option<&str>, help: &str| Listed {
         names: vec![format!("--{name}")],
         value: value.map(str::to_owned),
-        is_optional: false,
         help: help.to_owned(),
     };
     let general = vec![

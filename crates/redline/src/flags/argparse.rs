@@ -42,11 +42,10 @@ pub fn usage<O>(sections: &'static [Section<O>], program: &str, others: &str) ->
     let start = format!("usage: {program} ");
     let mut text = start.clone();
     let mut column = start.len();
-    for flag in each(sections).filter(|flag| !flag.is_hidden) {
+    for flag in each(sections) {
         let value = match flag.value {
             Value::None => String::new(),
             Value::Required(name) => format!(" {name}"),
-            Value::Optional(name) => format!(" [{name}]"),
         };
         let part = format!("[{}{value}]", flag.names[0]);
         let is_first = column == start.len();

@@ -79,15 +79,10 @@ pub fn zsh(programs: &[Program]) -> String {
             for name in &option.names {
                 let help = option.help.replace('[', "(").replace(']', ")").replace(':', "\\:");
                 let value = option.value.as_deref().map_or(String::new(), |value| {
-                    let joint = if option.is_optional { "::" } else { ":" };
-                    format!("{joint}{}:_default", value.replace(':', "\\:"))
+                    format!(":{}:_default", value.replace(':', "\\:"))
                 });
-                let joint = if option.is_optional { "=-" } else { "" };
-                let _ = writeln!(
-                    script,
-                    "        {} \\",
-                    quoted(&format!("*{name}{joint}[{help}]{value}"))
-                );
+                let _ =
+                    writeln!(script, "        {} \\", quoted(&format!("*{name}[{help}]{value}")));
             }
         }
         script.push_str("        '*::argument:_default'\n    ;;\n");
@@ -115,7 +110,7 @@ pub fn fish(programs: &[Program]) -> String {
                     (None, word) => write!(line, " -o {}", word.unwrap_or_default()),
                 };
             }
-            if option.value.is_some() && !option.is_optional {
+            if option.value.is_some() {
                 line.push_str(" -r");
             }
             let _ = write!(line, " -d {}", fish_quoted(&option.help));

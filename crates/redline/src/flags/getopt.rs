@@ -86,7 +86,7 @@ impl<O> Reader<'_, O> {
                         None => self.invalid(&format!("option requires an argument -- '{letter}'")),
                     };
                 }
-                Value::Required(_) | Value::Optional(_) => return self.apply(flag, rest.as_str()),
+                Value::Required(_) => return self.apply(flag, rest.as_str()),
             }
         }
         Ok(())
@@ -110,7 +110,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::parse;
-    use crate::flags::{Section, Stop, option, optional, switch};
+    use crate::flags::{Section, Stop, option, switch};
 
     const FLAGS: &[Section<Vec<String>>] = &[
         Section {
@@ -138,10 +138,6 @@ mod tests {
                     seen.push(format!("key={value}"));
                     Ok(())
                 }),
-                optional(&["-e", "--estimate"], "N", "", |seen, value| {
-                    seen.push(format!("e={value}"));
-                    Ok(())
-                }),
             ],
         },
     ];
@@ -164,7 +160,6 @@ mod tests {
         for (words, expected) in [
             (&["--server=a", "--server", "b", "-sc", "-s", "d"][..], "s=a s=b s=c s=d | "),
             (&["-4s", "--x", "-44sx"], "4 s=--x 4 4 s=x | "),
-            (&["--estimate", "5", "--estimate=6", "-e7", "-e", "8"], "e= e=6 e=7 e= | 5 8"),
             (&["a", "-4", "-", "--", "-4", "--"], "4 | a - -4 --"),
             (&["--server="], "s= | "),
         ] {

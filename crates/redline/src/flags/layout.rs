@@ -40,7 +40,7 @@ impl Layout {
     /// The options of a section, one entry each, without its title.
     pub fn options<O>(&self, section: &Section<O>) -> String {
         let mut text = String::new();
-        for flag in section.flags.iter().filter(|flag| !flag.is_hidden) {
+        for flag in section.flags {
             self.entry(&mut text, &self.name_of(flag), flag.help);
         }
         text
@@ -103,22 +103,19 @@ fn behind(value: Value, joint: char) -> String {
     match value {
         Value::None => String::new(),
         Value::Required(name) => format!("{joint}{name}"),
-        Value::Optional(name) => format!("[={name}]"),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{ARGPARSE, GETOPT, REDIS};
-    use crate::flags::{Section, option, optional, switch};
+    use crate::flags::{Section, option, switch};
 
     const FLAGS: Section<()> = Section {
         title: "Options",
         flags: &[
             option(&["-h", "--host"], "ADDR", "Where the server is", |_, _| Ok(())),
             switch(&["--a-very-long-name-of-an-option"], "What it does", |_, _| Ok(())),
-            optional(&["--rate"], "N", "Fast", |_, _| Ok(())),
-            switch(&["-q"], "Quiet", |_, _| Ok(())).hidden(),
         ],
     };
 
@@ -131,7 +128,6 @@ mod tests {
                 " -h ADDR            Where the server is",
                 " --a-very-long-name-of-an-option",
                 "                    What it does",
-                " --rate[=N]         Fast",
             ]
         );
         assert_eq!(

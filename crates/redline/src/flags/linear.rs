@@ -28,7 +28,7 @@ pub fn parse<O>(
             return Err(Stop::Invalid(name));
         };
         let value = match flag.value {
-            Value::None | Value::Optional(_) => Vec::new(),
+            Value::None => Vec::new(),
             Value::Required(_) => words.next().ok_or(Stop::Invalid(name))?,
         };
         (flag.apply)(options, &String::from_utf8_lossy(&value))?;

@@ -31,8 +31,6 @@ pub struct Listed {
     pub names: Vec<String>,
     /// What its value is called, if it takes one.
     pub value: Option<String>,
-    /// The value may be left out.
-    pub is_optional: bool,
     /// What it does.
     pub help: String,
 }
@@ -40,17 +38,14 @@ pub struct Listed {
 /// The options of a table as they are shown.
 pub fn listings<O>(sections: &'static [Section<O>]) -> Vec<Listing> {
     let listed = |section: &'static Section<O>| {
-        let shown = section.flags.iter().filter(|flag| !flag.is_hidden);
-        shown.map(|flag| {
-            let (value, is_optional) = match flag.value {
-                Value::None => (None, false),
-                Value::Required(name) => (Some(name), false),
-                Value::Optional(name) => (Some(name), true),
+        section.flags.iter().map(|flag| {
+            let value = match flag.value {
+                Value::None => None,
+                Value::Required(name) => Some(name),
             };
             Listed {
                 names: flag.names.iter().map(|name| (*name).into()).collect(),
                 value: value.map(|name| name.trim_matches(['<', '>']).into()),
-                is_optional,
                 help: flag.help.into(),
             }
         })
@@ -74,7 +69,6 @@ pub fn of_clap(mut command: clap::Command) -> Vec<Listing> {
         Listed {
             names: letter.into_iter().chain(long).collect(),
             value: value.filter(|_| takes_value).map(ToString::to_string),
-            is_optional: false,
             help: argument.get_help().map(ToString::to_string).unwrap_or_default(),
         }
     });
@@ -99,11 +93,7 @@ pub fn page(name: &str, summary: &str, version: &str, manual: &Manual) -> String
             let names: Vec<String> =
                 option.names.iter().map(|name| format!("\\fB{}\\fR", escape(name))).collect();
             let value = option.value.as_deref().map(escape).unwrap_or_default();
-            let value = match (value.is_empty(), option.is_optional) {
-                (true, _) => String::new(),
-                (false, false) => format!(" \\fI{value}\\fR"),
-                (false, true) => format!("[=\\fI{value}\\fR]"),
-            };
+            let value = if value.is_empty() { value } else { format!(" \\fI{value}\\fR") };
             let _ = writeln!(page, ".TP\n{}{value}\n{}", names.join(", "), escape(&option.help));
         }
     }
@@ -122,14 +112,13 @@ fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::{Manual, listings, page};
-    use crate::flags::{Section, option, optional, switch};
+    use crate::flags::{Section, option, switch};
 
     const FLAGS: &[Section<()>] = &[Section {
         title: "Options",
         flags: &[
             option(&["-h", "--host"], "<name>", ".dots and \\slashes", |_, _| Ok(())),
-            optional(&["--rate"], "N", "Fast", |_, _| Ok(())),
-            switch(&["-q"], "Quiet", |_, _| Ok(())).hidden(),
+            switch(&["-q"], "Quiet", |_, _| Ok(())),
         ],
     }];
 
@@ -145,7 +134,7 @@ mod tests {
             ".TH A\\-B 1 \"\" \"Redline 1.0\" \"Redline\"\n.SH NAME\na\\-b \\- does it\n.SH SYNOPSIS\n.B a\\-b\n\
              [\\-h name]\n.SH DESCRIPTION\nOne.\n.PP\nTwo.\n.SH OPTIONS\n\
              .TP\n\\fB\\-h\\fR, \\fB\\-\\-host\\fR \\fIname\\fR\n\\&.dots and \\eslashes\n\
-             .TP\n\\fB\\-\\-rate\\fR[=\\fIN\\fR]\nFast\n"
+             .TP\n\\fB\\-q\\fR\nQuiet\n"
         );
     }
 }

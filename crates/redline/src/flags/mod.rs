@@ -15,7 +15,6 @@
 //!             options.quiet = true;
 //!             Ok(())
 //!         }),
-//!         optional(&["--prometheus"], "PORT", "Serve figures; an empty value is the default port", |options, value| ...),
 //!         switch(&["--help"], "Print this text", |_, _| Err(Stop::Help)),
 //!     ],
 //! }];
@@ -65,9 +64,6 @@ pub enum Value {
     None,
     /// A value, under this name in the help.
     Required(&'static str),
-    /// A value, under this name in the help, or none: then the option is applied with the empty text.
-    /// It has to stand in the same word (`--name=value`).
-    Optional(&'static str),
 }
 
 /// One option.
@@ -78,8 +74,6 @@ pub struct Flag<O: 'static> {
     pub value: Value,
     /// What it does, without line ends.
     pub help: &'static str,
-    /// Left out of help, manual page and completions.
-    pub is_hidden: bool,
     /// Carries it out.
     pub apply: Apply<O>,
 }
@@ -92,22 +86,13 @@ pub struct Section<O: 'static> {
     pub flags: &'static [Flag<O>],
 }
 
-impl<O> Flag<O> {
-    /// The same, left out of help, manual page and completions.
-    #[allow(dead_code)] // Its first caller is on its way.
-    pub const fn hidden(mut self) -> Self {
-        self.is_hidden = true;
-        self
-    }
-}
-
 /// An option without a value.
 pub const fn switch<O>(
     names: &'static [&'static str],
     help: &'static str,
     apply: Apply<O>,
 ) -> Flag<O> {
-    Flag { names, value: Value::None, help, is_hidden: false, apply }
+    Flag { names, value: Value::None, help, apply }
 }
 
 /// An option with a value.
@@ -117,18 +102,7 @@ pub const fn option<O>(
     help: &'static str,
     apply: Apply<O>,
 ) -> Flag<O> {
-    Flag { names, value: Value::Required(value), help, is_hidden: false, apply }
-}
-
-/// An option whose value may be left out.
-#[allow(dead_code)] // Its first caller is on its way.
-pub const fn optional<O>(
-    names: &'static [&'static str],
-    value: &'static str,
-    help: &'static str,
-    apply: Apply<O>,
-) -> Flag<O> {
-    Flag { names, value: Value::Optional(value), help, is_hidden: false, apply }
+    Flag { names, value: Value::Required(value), help, apply }
 }
 
 /// All options of a table, in its order.
