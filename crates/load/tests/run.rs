@@ -203,7 +203,7 @@ fn garbage_is_named() {
 
 #[test]
 fn refused_connections_name_the_address() {
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = testkit::ports::free_address().port();
     let plan = Plan { targets: vec![Target::tcp("127.0.0.1", port)], ..Plan::default() };
     let failure = carry_out(&plan).unwrap_err();
     assert!(failure.partial.is_none());

@@ -85,7 +85,7 @@ fn run(words: &[&str]) -> Output {
 }
 
 fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    testkit::ports::free_address().port()
 }
 
 fn client(port: u16) -> Client {

@@ -4,10 +4,11 @@
 
 use crate::client::Client;
 use crate::peer::find;
+use crate::ports;
 use crate::reply::Value;
 use std::ffi::OsString;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -232,7 +233,7 @@ fn new_folder() -> io::Result<PathBuf> {
 fn start_node(program: &Path, folder: &Path, arguments: &[&str]) -> io::Result<Node> {
     let mut problem = io::Error::from(io::ErrorKind::AddrInUse);
     for _ in 0..START_ATTEMPTS {
-        let address = free_address()?;
+        let address = free_address();
         let port = address.port().to_string();
         let config = format!("nodes-{port}.conf");
         // Where the system can, nodes die with the thread that started them, however that ends.
@@ -300,12 +301,11 @@ fn wait_until_ready(process: &mut Child, address: SocketAddr) -> io::Result<()> 
 }
 
 /// A loopback address whose port, and whose cluster port, nobody listens on at this moment.
-fn free_address() -> io::Result<SocketAddr> {
+fn free_address() -> SocketAddr {
     loop {
-        let address = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?;
-        let Some(bus) = address.port().checked_add(BUS_OFFSET) else { continue };
-        if TcpListener::bind((Ipv4Addr::LOCALHOST, bus)).is_ok() {
-            return Ok(address);
+        let address = ports::free_address();
+        if ports::is_free(address.port() + BUS_OFFSET) {
+            return address;
         }
     }
 }

@@ -6,6 +6,7 @@ pub mod cluster;
 pub mod fake_server;
 pub mod oracle;
 pub mod peer;
+pub mod ports;
 pub mod reply;
 pub mod schema;
 pub mod script;

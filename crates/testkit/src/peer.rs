@@ -2,11 +2,12 @@
 //! and ended with their guard.
 
 use crate::client::Client;
+use crate::ports;
 use crate::reply::Value;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -37,7 +38,7 @@ impl Peer {
     pub fn start_prefixed(prefix: &[&str], program: &Path, arguments: &[&str]) -> io::Result<Self> {
         let mut problem = io::Error::from(io::ErrorKind::AddrInUse);
         for _ in 0..START_ATTEMPTS {
-            let address = free_address()?;
+            let address = ports::free_address();
             let mut words: Vec<OsString> = prefix.iter().map(OsString::from).collect();
             words.push(program.into());
             words.extend(arguments.iter().map(OsString::from));
@@ -74,7 +75,7 @@ impl Peer {
     pub fn memcached(arguments: &[&str]) -> Option<Self> {
         let program = found("memcached", "REDLINE_MEMCACHED", true)?;
         for _ in 0..START_ATTEMPTS {
-            let address = free_address().expect("loopback has a free port");
+            let address = ports::free_address();
             let child = Command::new(&program)
                 // It refuses to run as root unless it is told to.
                 .args(["-l", "127.0.0.1", "-U", "0", "-u", "root", "-p"])
@@ -183,11 +184,6 @@ pub fn find(name: &str, variable: &str) -> Option<PathBuf> {
 fn on_path(name: &OsStr) -> Option<PathBuf> {
     let directories = env::var_os("PATH")?;
     env::split_paths(&directories).map(|directory| directory.join(name)).find(|path| path.is_file())
-}
-
-/// A loopback address whose port nobody listens on at this moment.
-fn free_address() -> io::Result<SocketAddr> {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io;
-use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -12,6 +11,7 @@ use rcgen::{
 };
 
 use crate::peer::{self, Peer, QUIET_SERVER};
+use crate::ports;
 
 /// Tries with another port.
 const START_ATTEMPTS: usize = 3;
@@ -130,7 +130,7 @@ impl TlsPeer {
         name: &str,
         more: &[&str],
     ) -> io::Result<Self> {
-        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port();
+        let port = ports::free_address().port();
         let (port_text, certificate, key, authority) = (
             port.to_string(),
             certificates.path(&format!("{name}.pem")),
