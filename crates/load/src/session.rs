@@ -57,6 +57,14 @@ pub struct Gate<'run> {
     pub schedule: Option<Schedule>,
 }
 
+/// When requests go out, and whether that counts.
+#[derive(Debug, Clone, Copy)]
+struct Moment {
+    due_ns: u64,
+    sent_ns: u64,
+    is_measured: bool,
+}
+
 /// Requests in flight that were sent together and are alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Group {
@@ -65,8 +73,18 @@ struct Group {
     command: usize,
     kind: RequestKind,
     left: u32,
+    /// Sent as part of the measured time. Not the same as being due in it: a thread may send once more
+    /// before it sees that another has ended the warm-up.
+    is_measured: bool,
     /// Bytes of its requests that have not been recorded.
     bytes_out: u64,
+}
+
+impl Group {
+    /// Its replies are recorded.
+    fn counts(&self, recorder: &Recorder) -> bool {
+        self.is_measured && recorder.measures(self.due_ns)
+    }
 }
 
 /// Replies to the foremost group that have not been recorded; errors are in the bytes alone.
@@ -170,12 +188,14 @@ impl Session {
                 return sent;
             }
             let wanted = (turns * self.widest).min(self.connection_left);
-            let allowed = self.claim(wanted, due_ns >= gate.measure_start_ns, gate);
+            let is_measured = due_ns >= gate.measure_start_ns;
+            let allowed = self.claim(wanted, is_measured, gate);
             if allowed == 0 {
                 return sent;
             }
             self.max_lag_ns = self.max_lag_ns.max(now_ns - due_ns);
-            let count = self.send(turns, allowed, due_ns, now_ns, mix, out);
+            let moment = Moment { due_ns, sent_ns: now_ns, is_measured };
+            let count = self.send(turns, allowed, moment, mix, out);
             self.connection_left = self.connection_left.saturating_sub(count);
             sent += count;
             self.units += 1;
@@ -228,7 +248,7 @@ impl Session {
     pub fn lose(&mut self, recorder: &mut Recorder) -> u64 {
         let mut lost = 0;
         for group in self.in_flight.drain(..) {
-            if recorder.measures(group.due_ns) {
+            if group.counts(recorder) {
                 recorder.lost(group.command, group.left);
                 lost += u64::from(group.left);
             }
@@ -286,7 +306,7 @@ impl Session {
         let in_flight: u64 = self
             .in_flight
             .iter()
-            .filter(|group| group.due_ns >= gate.measure_start_ns)
+            .filter(|group| group.is_measured)
             .map(|group| u64::from(group.left))
             .sum();
         let Some(schedule) = gate.schedule.filter(|_| !self.exhausted && !self.dormant) else {
@@ -345,11 +365,11 @@ impl Session {
         &mut self,
         turns: u64,
         allowed: u64,
-        due_ns: u64,
-        sent_ns: u64,
+        moment: Moment,
         mix: &Mix,
         out: &mut Vec<u8>,
     ) -> u64 {
+        let Moment { due_ns, sent_ns, is_measured } = moment;
         let mut sent = 0;
         self.first_byte_ns = None;
         for _ in 0..turns {
@@ -364,7 +384,9 @@ impl Session {
                     let expected = self.generator.expected(entry).unwrap_or_default().to_vec();
                     self.expected.push_back(expected);
                 }
-                let group = Group { due_ns, sent_ns, command, kind: *kind, left: 0, bytes_out: 0 };
+                let kind = *kind;
+                let group =
+                    Group { due_ns, sent_ns, command, kind, left: 0, is_measured, bytes_out: 0 };
                 // The bytes of a sequence go with its first request: all of them have one label.
                 let own_bytes = std::mem::take(&mut bytes_out);
                 match self.in_flight.back_mut() {
@@ -494,7 +516,7 @@ impl Session {
         reply: &[u8],
         recorder: &mut Recorder,
     ) {
-        let measured = recorder.measures(group.due_ns);
+        let measured = group.counts(recorder);
         let command = group.command;
         match group.kind {
             RequestKind::ReadPart if measured => {
@@ -531,7 +553,7 @@ impl Session {
         now_ns: u64,
         recorder: &mut Recorder,
     ) -> Result<(), SessionError> {
-        let measured = recorder.measures(group.due_ns);
+        let measured = group.counts(recorder);
         if measured {
             recorder.error(group.command, text, now_ns);
         }
@@ -559,7 +581,7 @@ impl Session {
     }
 
     fn record(&mut self, group: Group, answered: Answered, now_ns: u64, recorder: &mut Recorder) {
-        let measured = recorder.measures(group.due_ns);
+        let measured = group.counts(recorder);
         if measured {
             recorder.bytes(group.command, answered.bytes_in, group.bytes_out);
         }
